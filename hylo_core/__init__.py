@@ -1,0 +1,1 @@
+"""What is evaluated: tasks, benchmarks, traces and scores as immutable values with digests."""

@@ -1,0 +1,1 @@
+"""How it is run, graded, scored, compared and reported."""
