@@ -1,0 +1,124 @@
+"""Canonical JSON (RFC 8785) and the digests made from it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from hylo_core.errors import ContractError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_SAFE_INTEGER = 2**53 - 1
+"""The largest integer that every JSON reader keeps exactly (RFC 8785 section 3.2.2.3)."""
+
+MAX_DEPTH = 64
+"""Deepest nesting a contract accepts: far above any real task, far below the interpreter's recursion limit."""
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+def check_json(value: object, path: str = "", depth: int = 0) -> None:
+    """Refuse what canonical JSON cannot hold exactly.
+
+    Raises:
+        ContractError: An integer of 2**53 or more, NaN or an infinity, a key that is not text, a lone surrogate,
+            nesting deeper than 64, or a type JSON does not have. The path names the place.
+    """
+    if depth > MAX_DEPTH:
+        raise ContractError(f"is nested deeper than {MAX_DEPTH} levels", path=path)
+    match value:
+        case None | bool():
+            return
+        case str():
+            _check_text(value, path)
+        case int():
+            if abs(value) > MAX_SAFE_INTEGER:
+                raise ContractError(
+                    f"holds the integer {_short(value)}, which JSON readers round; write it as text", path=path
+                )
+        case float():
+            if not math.isfinite(value):
+                raise ContractError(f"holds {value!r}; JSON has only finite numbers", path=path)
+        case list() | tuple():
+            for index, item in enumerate(value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+                check_json(item, f"{path}[{index}]", depth + 1)
+        case _ if _is_mapping(value):
+            for key, item in value.items():
+                _check_key(key, path)
+                check_json(item, join(path, key), depth + 1)
+        case _:
+            raise ContractError(
+                f"holds a {type(value).__name__}; only JSON values are allowed (convert it explicitly)", path=path
+            )
+
+
+def canonical_json(value: Any) -> bytes:
+    """The RFC 8785 encoding of a JSON value; ``1`` and ``1.0`` are the same number.
+
+    Raises:
+        ContractError: The value has no canonical encoding (see :func:`check_json`).
+    """
+    import rfc8785
+
+    check_json(value)
+    return rfc8785.dumps(_plain(value))
+
+
+def digest(value: Any) -> str:
+    """``sha256:<hex>`` of the canonical JSON of a value."""
+    return digest_bytes(canonical_json(value))
+
+
+def digest_bytes(data: bytes) -> str:
+    """``sha256:<hex>`` of bytes."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text has the form ``sha256:<64 hexadecimal digits>``."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def join(path: str, key: str) -> str:
+    """The path of a member: ``params`` and ``layout`` give ``params.layout``."""
+    name = key if key.isidentifier() else repr(key)
+    return f"{path}.{name}" if path else name
+
+
+def _is_mapping(value: object) -> bool:
+    from collections.abc import Mapping
+
+    return isinstance(value, Mapping)
+
+
+def _check_key(key: object, path: str) -> None:
+    if not isinstance(key, str):
+        raise ContractError(f"has the key {key!r} of type {type(key).__name__}; keys are text", path=path)
+    _check_text(key, path)
+
+
+def _check_text(text: str, path: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ContractError("holds a lone surrogate, which UTF-8 cannot encode", path=path) from error
+
+
+def _plain(value: Any) -> Any:
+    """Frozen mappings and tuples as the dicts and lists that rfc8785 knows."""
+    if isinstance(value, (list, tuple)):
+        items: list[Any] | tuple[Any, ...] = value
+        return [_plain(item) for item in items]
+    if _is_mapping(value):
+        members: Mapping[str, Any] = value
+        return {key: _plain(item) for key, item in members.items()}
+    return value
+
+
+def _short(value: int) -> str:
+    # Python refuses to print integers of more than 4300 digits.
+    return str(value) if abs(value) < 10**40 else f"of {value.bit_length()} bits"

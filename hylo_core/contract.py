@@ -1,0 +1,173 @@
+"""The base of every contract, and the checks its fields use.
+
+A contract is an attrs class, frozen, with slots. Its fields are checked when it is built, whoever builds it: the
+codec reading a file and a line of Python meet the same refusals, each a :class:`ContractError` that names the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import attrs
+
+from hylo_core.canonical import canonical_json, digest
+from hylo_core.errors import ContractError
+
+if TYPE_CHECKING:
+    Validator = Callable[[Any, attrs.Attribute[Any], Any], None]
+
+
+@attrs.frozen
+class Contract:
+    """A value with a JSON form and a digest. Two contracts are the same when their digests are."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; members equal to their default are left out, so a new field changes no old digest."""
+        from hylo_core.codec import unstructure
+
+        return unstructure(self)
+
+    def to_json(self) -> bytes:
+        """The canonical JSON (RFC 8785) of :meth:`to_dict`."""
+        return canonical_json(self.to_dict())
+
+    def digest(self) -> str:
+        """``sha256:<hex>`` of :meth:`to_json`."""
+        return digest(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, source: str = "") -> Self:
+        """Build the contract from its JSON form, strictly.
+
+        Args:
+            data: The JSON form. Unknown keys and values of a near type are refused, never coerced.
+            source: The file the data came from, for error texts.
+
+        Raises:
+            ContractError: Naming the file, the path of the value and what is wrong with it.
+        """
+        from hylo_core.codec import structure
+
+        return structure(data, cls, source=source)
+
+
+def describe(value: object) -> str:
+    """A value as an error text shows it: short, and with its type when the text alone would mislead."""
+    text = repr(value)
+    if len(text) > 60:
+        text = f"{text[:57]}..."
+    return text if isinstance(value, (str, bool, int, float)) or value is None else f"{text} ({type(value).__name__})"
+
+
+def text(*, empty: bool = True) -> Validator:
+    """Accept text that UTF-8 can encode; with ``empty=False`` only text with something in it."""
+
+    def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if not isinstance(value, str):
+            raise ContractError(f"must be text, not {describe(value)}", path=attribute.name)
+        if not empty and not value.strip():
+            raise ContractError("must not be empty", path=attribute.name)
+        _check_surrogates(value, attribute.name)
+
+    return check
+
+
+def integer(*, minimum: int | None = None, below: int | None = None, optional: bool = False) -> Validator:
+    """Accept an int (never a bool, a float or text) in ``[minimum, below)``."""
+
+    def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value is None and optional:
+            return
+        check_integer(value, attribute.name, minimum=minimum, below=below)
+
+    return check
+
+
+def check_integer(value: object, path: str, *, minimum: int | None = None, below: int | None = None) -> None:
+    """Refuse everything but an int in ``[minimum, below)``; see :func:`integer`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ContractError(f"must be an integer, not {describe(value)}", path=path)
+    if (minimum is not None and value < minimum) or (below is not None and value >= below):
+        bounds = f"at least {minimum}" if below is None else f"in [{minimum}, {below})"
+        raise ContractError(f"must be {bounds}, not {describe(value)}", path=path)
+    if abs(value) >= 2**53:
+        raise ContractError("must be below 2**53, the largest integer JSON readers keep exactly", path=path)
+
+
+def number(*, optional: bool = False, minimum: float | None = None) -> Validator:
+    """Accept a finite int or float, never a bool."""
+
+    def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value is None and optional:
+            return
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ContractError(f"must be a number, not {describe(value)}", path=attribute.name)
+        if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN differs from itself
+            raise ContractError(f"must be finite, not {value}", path=attribute.name)
+        if minimum is not None and value < minimum:
+            raise ContractError(f"must be at least {minimum:g}, not {value:g}", path=attribute.name)
+
+    return check
+
+
+def boolean(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """Accept True and False, nothing that merely counts as true."""
+    if not isinstance(value, bool):
+        raise ContractError(f"must be true or false, not {describe(value)}", path=attribute.name)
+
+
+def one_of(*choices: str) -> Validator:
+    """Accept one of a closed list of words."""
+
+    def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value not in choices or not isinstance(value, str):
+            listed = ", ".join(repr(choice) for choice in choices)
+            raise ContractError(f"must be one of {listed}, not {describe(value)}", path=attribute.name)
+
+    return check
+
+
+def instance_of(*types: type, optional: bool = False) -> Validator:
+    """Accept an instance of one of the given contracts."""
+
+    def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value is None and optional:
+            return
+        if not isinstance(value, types):
+            names = " or ".join(kind.__name__ for kind in types)
+            raise ContractError(f"must be a {names}, not {describe(value)}", path=attribute.name)
+
+    return check
+
+
+def sequence_of(path: str, check_item: Callable[[Any, str], None]) -> Callable[[Any], tuple[Any, ...]]:
+    """An attrs converter: a list or tuple becomes a tuple whose items pass ``check_item(item, item_path)``."""
+
+    def convert(value: object) -> tuple[Any, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise ContractError(f"must be a list, not {describe(value)}", path=path)
+        items = tuple(cast("list[Any]", value))
+        for index, item in enumerate(items):
+            check_item(item, f"{path}[{index}]")
+        return items
+
+    return convert
+
+
+def texts(path: str) -> Callable[[Any], tuple[str, ...]]:
+    """An attrs converter for a list of texts."""
+
+    def check_item(item: Any, item_path: str) -> None:
+        if not isinstance(item, str):
+            raise ContractError(f"must be text, not {describe(item)}", path=item_path)
+        _check_surrogates(item, item_path)
+
+    return sequence_of(path, check_item)
+
+
+def _check_surrogates(value: str, path: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ContractError("holds a lone surrogate, which UTF-8 cannot encode", path=path) from error

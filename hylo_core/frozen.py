@@ -1,0 +1,87 @@
+"""Deeply immutable JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar, cast
+
+from hylo_core.canonical import check_json
+from hylo_core.errors import ContractError
+
+V_co = TypeVar("V_co", covariant=True)
+
+
+class FrozenMapping(Mapping[str, V_co]):
+    """A mapping from text that cannot change; hashable when its values are.
+
+    Key order is kept for people and ignored by equality, hash and digest.
+    """
+
+    __slots__ = ("_members",)
+    _members: dict[str, V_co]
+
+    def __init__(self, members: Mapping[str, V_co] | None = None) -> None:
+        object.__setattr__(self, "_members", dict(members or {}))
+
+    def __getitem__(self, key: str) -> V_co:
+        return self._members[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a frozen mapping cannot be changed (tried to set {name!r})")
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._members.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._members)
+
+    def __reduce__(self) -> tuple[type[FrozenMapping[V_co]], tuple[dict[str, V_co]]]:
+        return (type(self), (self._members,))
+
+
+def freeze(value: Any, path: str = "") -> Any:
+    """A deeply immutable copy of a JSON value: lists become tuples, mappings become frozen.
+
+    Raises:
+        ContractError: The value is not JSON (see :func:`hylo_core.canonical.check_json`).
+    """
+    check_json(value, path)
+    return _freeze(value)
+
+
+def freeze_mapping(path: str) -> Any:
+    """An attrs converter that freezes a mapping with text keys and JSON values; ``path`` names the field."""
+
+    def convert(value: object) -> FrozenMapping[Any]:
+        if not isinstance(value, Mapping):
+            raise ContractError(f"must be a mapping, not {type(value).__name__}", path=path)
+        return freeze(cast("Mapping[str, Any]", value), path)
+
+    return convert
+
+
+def thaw(value: Any) -> Any:
+    """A mutable copy of a frozen value: plain dicts and lists, as :mod:`json` knows them."""
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value)
+        return {key: thaw(item) for key, item in members.items()}
+    if isinstance(value, (list, tuple)):
+        items = cast("tuple[Any, ...]", value)
+        return [thaw(item) for item in items]
+    return value
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value)
+        return FrozenMapping({key: _freeze(item) for key, item in members.items()})
+    if isinstance(value, (list, tuple)):
+        items = cast("tuple[Any, ...]", value)
+        return tuple(_freeze(item) for item in items)
+    return value

@@ -1,0 +1,72 @@
+"""The template grammar of instructions.
+
+An instruction is static text, or a template with fields ``{name}`` that the environment fills at reset (RoboCasa:
+``pick the {obj} from the {source}``). ``{{`` and ``}}`` stand for literal braces. A field is a plain identifier:
+no attribute, index, conversion or format, so filling one never runs code.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from hylo_core.errors import ContractError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+def instruction_fields(template: str) -> tuple[str, ...]:
+    """The field names of a template in order of first use; empty for static text.
+
+    Raises:
+        ContractError: A single brace, or a field that is not a plain identifier.
+    """
+    names: dict[str, None] = {}
+    for match in _PART.finditer(template):
+        if match.group(1) is not None:
+            if not match.group(1).isidentifier():
+                raise ContractError(
+                    f"has the field {match.group(0)!r}; a field is a plain name such as {{obj}}, "
+                    "and literal braces are written {{ and }}"
+                )
+            names[match.group(1)] = None
+        elif match.group(0) in "{}":
+            raise ContractError(
+                f"has a single {match.group(0)!r} at character {match.start()}; write it twice for a literal brace"
+            )
+    return tuple(names)
+
+
+def render_instruction(template: str, values: Mapping[str, str]) -> str:
+    """Fill a template.
+
+    Raises:
+        ContractError: A field without a value, or a value without a field (it would change nothing).
+    """
+    fields = instruction_fields(template)
+    missing = [name for name in fields if name not in values]
+    unused = [name for name in values if name not in fields]
+    if missing or unused:
+        what = f"has no value for {{{missing[0]}}}" if missing else f"has no field for the value {unused[0]!r}"
+        raise ContractError(what)
+
+    def fill(match: re.Match[str]) -> str:
+        name = match.group(1)
+        return match.group(0)[0] if name is None else values[name]
+
+    return _PART.sub(fill, template)
+
+
+def matches_instruction(template: str, text: str) -> bool:
+    """Whether ``text`` can have come from ``template`` by filling its fields with something."""
+    pattern: list[str] = []
+    position = 0
+    for match in _PART.finditer(template):
+        pattern.append(re.escape(template[position : match.start()]))
+        pattern.append(".+?" if match.group(1) is not None else re.escape(match.group(0)[0]))
+        position = match.end()
+    pattern.append(re.escape(template[position:]))
+    return re.fullmatch("".join(pattern), text, re.DOTALL) is not None

@@ -1,0 +1,337 @@
+"""The events of an episode's trace.
+
+A trace is JSON lines: ``episode_start``, ``reset``, ``step`` (with ``safety`` before the step it belongs to),
+``error`` if something failed, ``episode_end``, and any number of ``grade`` events after it. What may differ between two
+equal runs (clocks, durations, host, attempt) sits in the one member ``volatile`` of each event and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, ClassVar, TypeAlias
+
+import attrs
+
+from hylo_core.contract import Contract, boolean, instance_of, integer, number, one_of, text
+from hylo_core.errors import ContractError
+from hylo_core.frozen import FrozenMapping, freeze_mapping
+from hylo_core.schema import TRACE_SCHEMA
+from hylo_core.spec import AgentSpec, EnvSpec
+from hylo_core.task import TaskInstance
+
+Numbers: TypeAlias = Any
+"""An array in flight (numpy) or as read back (nested lists of numbers); text where an action or observation is text."""
+
+PHASES = ("make", "reset", "open", "act", "filter", "step", "record", "close")
+"""The phases of an episode in which something can fail."""
+
+
+class EpisodeStatus(StrEnum):
+    """How an episode ended, and so who is to blame."""
+
+    COMPLETED = "completed"
+    """Terminated, or the horizon was reached: nobody."""
+    SAFETY_ABORT = "safety_abort"
+    """A safety filter stopped it: the agent's behaviour; scored as a failure."""
+    SIM_UNSTABLE = "sim_unstable"
+    """The simulator warned of a bad state: the agent's actions; scored as a failure, counted apart."""
+    AGENT_ERROR = "agent_error"
+    """The agent raised, or its action was misshapen or not finite: abstains, never retried."""
+    ENV_ERROR = "env_error"
+    """The environment raised or broke its contract: infrastructure; retried, then abstains."""
+    TIMEOUT = "timeout"
+    """The environment outlasted its deadline: infrastructure."""
+    WORKER_LOST = "worker_lost"
+    """The process died: infrastructure."""
+    CANCELLED = "cancelled"
+    """The operator stopped it: not an episode."""
+
+
+INFRASTRUCTURE = frozenset({EpisodeStatus.ENV_ERROR, EpisodeStatus.TIMEOUT, EpisodeStatus.WORKER_LOST})
+SCORED = frozenset({EpisodeStatus.COMPLETED, EpisodeStatus.SAFETY_ABORT, EpisodeStatus.SIM_UNSTABLE})
+
+
+def _volatile() -> Any:
+    return attrs.field(factory=FrozenMapping[Any], converter=freeze_mapping("volatile"))
+
+
+def _mapping(path: str) -> Any:
+    return attrs.field(factory=FrozenMapping[Any], converter=freeze_mapping(path))
+
+
+@attrs.frozen(kw_only=True)
+class AgentInfo(Contract):
+    """Who was evaluated: the agent manifest.
+
+    Attributes:
+        name: The agent's name.
+        version: A release, a commit or a checkpoint step.
+        components: What it is made of: name to digest or version (weights, tokenizer, library versions).
+        trained_on: Splits it was trained or tuned on, as ``benchmark_id/split``; the gate refuses those as evidence.
+    """
+
+    name: str = attrs.field(validator=text(empty=False))
+    version: str = attrs.field(default="unknown", validator=text(empty=False))
+    components: Mapping[str, Any] = _mapping("components")
+    trained_on: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class BenchmarkRef(Contract):
+    """The benchmark an episode belongs to, by digest."""
+
+    id: str = attrs.field(validator=text(empty=False))
+    version: str = attrs.field(validator=text(empty=False))
+    digest: str = attrs.field(validator=text(empty=False))
+    split: str = attrs.field(validator=text(empty=False))
+
+
+@attrs.frozen(kw_only=True)
+class ArrayLayout(Contract):
+    """Shape and dtype of an observation or of the action; ``dtype`` is ``text`` where it is text."""
+
+    shape: tuple[int, ...] = ()
+    dtype: str = attrs.field(default="float64", validator=text(empty=False))
+
+
+@attrs.frozen(kw_only=True)
+class EpisodeStart(Contract):
+    """The first event: everything the episode depends on.
+
+    Attributes:
+        instance: The task instance, whole.
+        benchmark: Which benchmark and split it is from.
+        agent: The agent manifest.
+        env_spec: What the environment offers.
+        agent_spec: What the agent expects.
+        observations: Layout of every observation key.
+        action: Layout of the action.
+        versions: The simulator's packages with versions.
+        renderer: What draws the pictures; ``none`` for state only.
+        volatile: ``episode_id``, ``attempt``, ``started_at``, ``host``, ``pid``.
+    """
+
+    type: ClassVar[str] = "episode_start"
+
+    schema: str = attrs.field(default=TRACE_SCHEMA, validator=text(empty=False))
+    instance: TaskInstance = attrs.field(validator=instance_of(TaskInstance))
+    benchmark: BenchmarkRef = attrs.field(validator=instance_of(BenchmarkRef))
+    agent: AgentInfo = attrs.field(validator=instance_of(AgentInfo))
+    env_spec: EnvSpec = attrs.field(factory=EnvSpec, validator=instance_of(EnvSpec))
+    agent_spec: AgentSpec = attrs.field(factory=AgentSpec, validator=instance_of(AgentSpec))
+    observations: Mapping[str, ArrayLayout] = attrs.field(factory=FrozenMapping[ArrayLayout], converter=FrozenMapping)
+    action: ArrayLayout = attrs.field(factory=ArrayLayout, validator=instance_of(ArrayLayout))
+    versions: Mapping[str, str] = _mapping("versions")
+    renderer: str = attrs.field(default="none", validator=text(empty=False))
+    volatile: Mapping[str, Any] = _volatile()
+
+
+@attrs.frozen(kw_only=True)
+class ResetEvent:
+    """The initial state as the agent met it.
+
+    Attributes:
+        instruction: The text actually used.
+        observation: Low-dimensional observations by key.
+        images: Digest of every picture by key.
+        success: Whether success already held before any action.
+        settle_steps: Steps the environment took to settle, not charged to the horizon.
+        state_digest: Digest of the simulator's state after settling; empty where there is none.
+        model_digest: Digest of what the state does not hold (fixture poses); empty where there is none.
+        volatile: ``reset_seconds``.
+    """
+
+    type: ClassVar[str] = "reset"
+
+    instruction: str
+    observation: Mapping[str, Numbers] = attrs.field(factory=dict[str, Numbers])
+    images: Mapping[str, str] = attrs.field(factory=dict[str, str])
+    success: bool = False
+    settle_steps: int = 0
+    state_digest: str = ""
+    model_digest: str = ""
+    volatile: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+
+
+@attrs.frozen
+class StepEvent:
+    """One control step.
+
+    Attributes:
+        index: From 0.
+        proposed: What the agent asked for, shape (action_size,).
+        applied: What reached the environment, after the safety filters.
+        inference: Whether the agent was asked at this step (else the action came from the chunk buffer).
+        reward: The environment's reward.
+        terminated: The environment's own end.
+        truncated: The environment's own time limit (the harness's horizon is no truncation).
+        success: ``info["success"]`` after the action.
+        observation: Low-dimensional observations after the action.
+        images: Digest of every picture the agent is about to see.
+        goal: Whether each conjunct of the goal holds, where the environment says so.
+        disagreement: Whether our evaluation of the goal and the simulator's own check differ.
+        volatile: ``act_seconds`` (with inference), ``transport_seconds``, ``step_seconds``, ``reply``.
+    """
+
+    type: ClassVar[str] = "step"
+
+    index: int
+    proposed: Numbers
+    applied: Numbers
+    inference: bool
+    reward: float
+    terminated: bool
+    truncated: bool
+    success: bool
+    observation: Mapping[str, Numbers]
+    images: Mapping[str, str] | None = None
+    goal: Sequence[bool] | None = None
+    disagreement: bool = False
+    volatile: Mapping[str, Any] | None = None
+
+
+@attrs.frozen
+class SafetyEvent:
+    """A safety filter changed or stopped an action; the step of the same index follows, unless it was stopped."""
+
+    type: ClassVar[str] = "safety"
+
+    index: int
+    filter: str
+    reason: str
+    proposed: Numbers
+    applied: Numbers
+    abort: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class ErrorEvent(Contract):
+    """Something failed.
+
+    Attributes:
+        phase: Where, one of :data:`PHASES`.
+        error_type: The exception's class name.
+        message: Its text.
+        step: The step it happened in; None before the first.
+        volatile: ``traceback``.
+    """
+
+    type: ClassVar[str] = "error"
+
+    phase: str = attrs.field(validator=one_of(*PHASES))
+    error_type: str = attrs.field(validator=text())
+    message: str = attrs.field(validator=text())
+    step: int | None = attrs.field(default=None, validator=integer(minimum=0, optional=True))
+    volatile: Mapping[str, Any] = _volatile()
+
+
+@attrs.frozen(kw_only=True)
+class EpisodeEnd(Contract):
+    """The last event of the episode itself.
+
+    Attributes:
+        status: How it ended.
+        steps: Actions that reached the environment.
+        success_once: Whether success held after any step; None when no step was taken.
+        success_at_end: Whether it held after the last step; None when no step was taken, or when the episode ended
+            because of its success, so that nobody knows what would have followed.
+        reason: ``success``, ``terminated``, ``truncated``, ``horizon``, or the failing phase.
+        volatile: ``finished_at``, ``seconds``, ``behaviour_sha256``.
+    """
+
+    type: ClassVar[str] = "episode_end"
+
+    status: EpisodeStatus
+    steps: int = attrs.field(validator=integer(minimum=0))
+    success_once: bool | None = attrs.field(default=None, validator=attrs.validators.optional(boolean))
+    success_at_end: bool | None = attrs.field(default=None, validator=attrs.validators.optional(boolean))
+    reason: str = attrs.field(default="", validator=text())
+    volatile: Mapping[str, Any] = _volatile()
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.status, EpisodeStatus):
+            raise ContractError(f"must be an EpisodeStatus, not {self.status!r}", path="status")
+
+
+@attrs.frozen(kw_only=True)
+class GradeEvent(Contract):
+    """An outside judgement, appended after the end.
+
+    Attributes:
+        grader: Who judged: the grader's name.
+        value: The judgement, or None when there is none (see ``error``).
+        ref: What judged: a reference or model name.
+        digest: Digest of what judged (a rubric, a prompt).
+        explanation: Why, in words.
+        error: What failed; empty when nothing did.
+        metadata: Details as JSON.
+        prev_sha256: Digest of all bytes of the trace before this event; set when it is appended.
+        volatile: ``graded_at``.
+    """
+
+    type: ClassVar[str] = "grade"
+
+    grader: str = attrs.field(validator=text(empty=False))
+    value: float | None = attrs.field(default=None, validator=number(optional=True))
+    ref: str = attrs.field(default="", validator=text())
+    digest: str = attrs.field(default="", validator=text())
+    explanation: str = attrs.field(default="", validator=text())
+    error: str = attrs.field(default="", validator=text())
+    metadata: Mapping[str, Any] = _mapping("metadata")
+    prev_sha256: str = attrs.field(default="", validator=text())
+    volatile: Mapping[str, Any] = _volatile()
+
+
+TraceEvent: TypeAlias = (
+    EpisodeStart | ResetEvent | StepEvent | SafetyEvent | ErrorEvent | EpisodeEnd | GradeEvent
+)
+
+
+@attrs.frozen(kw_only=True)
+class EpisodeTrace:
+    """A trace as read back: what scorers see.
+
+    Attributes:
+        start: The first event.
+        reset: None when the environment never came up.
+        steps: In order of index.
+        safety: Every intervention.
+        errors: What failed.
+        end: None when the file ends before its end event: not a finished episode.
+        grades: Judgements appended later.
+        torn: Whether the last line was incomplete.
+        trace_sha256: Digest of all bytes up to and including the end event's newline.
+        behaviour_sha256: Digest of the stable part of the same events.
+    """
+
+    start: EpisodeStart
+    reset: ResetEvent | None = None
+    steps: tuple[StepEvent, ...] = ()
+    safety: tuple[SafetyEvent, ...] = ()
+    errors: tuple[ErrorEvent, ...] = ()
+    end: EpisodeEnd | None = None
+    grades: tuple[GradeEvent, ...] = ()
+    torn: bool = False
+    trace_sha256: str = ""
+    behaviour_sha256: str = ""
+
+    @property
+    def instance(self) -> TaskInstance:
+        """The task instance the episode ran."""
+        return self.start.instance
+
+    @property
+    def key(self) -> str:
+        """The instance key."""
+        return self.start.instance.key
+
+    @property
+    def episode_id(self) -> str:
+        """The id of this attempt; empty when it is not on record."""
+        return str(self.start.volatile.get("episode_id", ""))
+
+    @property
+    def status(self) -> EpisodeStatus | None:
+        """How it ended, None when it did not."""
+        return None if self.end is None else self.end.status

@@ -1,0 +1,1 @@
+"""Agents: what is evaluated. One session an episode; the harness alone buffers action chunks."""

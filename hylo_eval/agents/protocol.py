@@ -1,0 +1,88 @@
+"""What the harness asks of an agent.
+
+An agent is made once a run and opens one session an episode. A session holds the state and history of that episode, is
+never shared and never reused, so nothing can leak from one episode into the next. The harness alone buffers action
+chunks and executes ``agent.spec.replan`` actions of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import attrs
+
+from hylo_core.spec import AgentSpec
+from hylo_core.trace import AgentInfo
+
+if TYPE_CHECKING:
+    from hylo_core.task import TaskInstance
+
+
+@attrs.frozen
+class Reply:
+    """What an agent answers to one observation.
+
+    Attributes:
+        actions: One action, shape (action_size,); a chunk, shape (horizon, action_size), row 0 first; or text.
+        transport_seconds: Seconds spent on the wire, where the agent lives elsewhere.
+        metadata: JSON kept in the trace beside the step (raw model reply, token counts).
+    """
+
+    actions: Any
+    transport_seconds: float = 0.0
+    metadata: Mapping[str, Any] | None = None
+
+
+@runtime_checkable
+class AgentSession(Protocol):
+    """One episode of an agent."""
+
+    def act(self, observation: Mapping[str, Any]) -> Reply:
+        """Answer an observation. Arrays are read-only; copy what you keep and change."""
+        ...
+
+    def close(self) -> None:
+        """End the episode; called exactly once."""
+        ...
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """What is evaluated.
+
+    Attributes:
+        info: The agent manifest.
+        spec: What it expects of the environment, chunk length and replan count.
+    """
+
+    info: AgentInfo
+    spec: AgentSpec
+
+    def open_episode(self, instance: TaskInstance, instruction: str, seed: int) -> AgentSession:
+        """Begin an episode.
+
+        Args:
+            instance: What is run. A fair policy uses nothing of it but what the benchmark allows.
+            instruction: The text the environment gave.
+            seed: For every random number of the episode; a pure function of the instance key.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what the agent holds; called once, at the end of the run."""
+        ...
+
+
+class StatelessSession:
+    """A session around a plain function, for agents without memory."""
+
+    def __init__(self, act: Any) -> None:
+        self._act = act
+
+    def act(self, observation: Mapping[str, Any]) -> Reply:
+        """Ask the function."""
+        return self._act(observation)
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,83 @@
+"""What the harness asks of an environment.
+
+An environment is a :class:`gymnasium.Env` with a ``Dict`` observation space (text and arrays by key). One env serves all
+instances of one task. On top of Gymnasium's own rules:
+
+* ``reset(seed=instance.seed, options={"instance": instance})`` sets *everything* the episode depends on, explicitly:
+  never from a counter of resets, never from a global generator, never from what the episode before left behind.
+* ``reset`` returns ``info["instruction"]`` (the text actually used) and ``info["success"]``; ``step`` returns
+  ``info["success"]`` at every step. It is a ``bool``: any other type is an error, adapters convert explicitly.
+* Built-in time limits are lifted: the harness owns the horizon. ``terminated`` and ``truncated`` are the task's own.
+* ``env_spec`` says what the env offers; ``versions`` names the simulator's packages; ``renderer`` what draws.
+* An option that would change nothing is refused when the env is made.
+
+Optional members of ``info`` are the constants below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from hylo_core.spec import EnvSpec
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from hylo_core.task import TaskSpec
+
+INSTRUCTION = "instruction"
+"""At reset: the instruction text actually used (str)."""
+SUCCESS = "success"
+"""At reset and at every step: whether the task's success predicate holds now (bool)."""
+SETTLE_STEPS = "settle_steps"
+"""At reset: simulation steps taken to settle, not charged to the horizon (int)."""
+STATE_DIGEST = "state_digest"
+"""At reset: ``sha256:`` digest of the simulator's state after settling (str)."""
+MODEL_DIGEST = "model_digest"
+"""At reset: ``sha256:`` digest of what the state does not hold, such as fixture poses (str)."""
+UNSTABLE = "unstable"
+"""At any step: what the simulator warned of, in words (str); the episode ends as ``sim_unstable``."""
+GOAL = "goal"
+"""At any step: whether each conjunct of the goal holds (tuple of bool), in the predicate's order."""
+DISAGREEMENT = "disagreement"
+"""At any step: True where our evaluation of the goal and the simulator's own check differ (bool)."""
+
+
+@runtime_checkable
+class EnvFactory(Protocol):
+    """Makes the environment of one task.
+
+    Options are keyword-only parameters with annotations of ``str``, ``int``, ``float``, ``bool`` (or a ``Literal``), so
+    that ``--env-arg name=value`` can be checked before anything is built. An unknown or meaningless option is refused.
+    """
+
+    def __call__(self, task: TaskSpec, **options: Any) -> gymnasium.Env[Any, Any]:
+        """Make the env; raises :class:`hylo_eval.errors.EnvError` (a missing simulator names its extra)."""
+        ...
+
+
+@runtime_checkable
+class DescribedEnv(Protocol):
+    """The attributes an environment of ours has beside Gymnasium's."""
+
+    env_spec: EnvSpec
+    versions: Mapping[str, str]
+    renderer: str
+
+
+def spec_of(env: object) -> EnvSpec:
+    """The env's spec; all unknown where it has none."""
+    found = getattr(env, "env_spec", None)
+    return found if isinstance(found, EnvSpec) else EnvSpec()
+
+
+def versions_of(env: object) -> dict[str, str]:
+    """The simulator's packages with versions; empty where the env does not say."""
+    found: Mapping[str, str] = getattr(env, "versions", {})
+    return dict(found)
+
+
+def renderer_of(env: object) -> str:
+    """What draws the pictures; ``unknown`` where the env does not say, ``none`` for state only."""
+    return str(getattr(env, "renderer", "unknown"))

@@ -1,0 +1,90 @@
+"""The errors of running, reading and judging.
+
+::
+
+    HyloError
+    └── EvalError                    usage, configuration or input: exit code 2
+        ├── EnvError                 the environment's fault: a typed outcome, never a failed policy
+        ├── AgentError               the agent's fault
+        ├── SafetyAbort              a safety filter stopped the episode
+        ├── TraceError(path, line)   a trace that cannot be read
+        ├── QueueError               the work queue refuses
+        └── VerificationError(ref)   a verifier failed; never a reward of zero
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hylo_core.errors import HyloError
+
+
+class EvalError(HyloError):
+    """Base of the errors of hylo_eval; ``fix`` is the command or edit that mends it."""
+
+    def __init__(self, message: str, *, fix: str = "") -> None:
+        self.message = message
+        self.fix = fix
+        super().__init__(f"{message}\n  fix: {fix}" if fix else message)
+
+
+class EnvError(EvalError):
+    """The environment cannot be made, or broke its contract."""
+
+
+class MissingSimulator(EnvError):
+    """The packages of a family are not installed.
+
+    Attributes:
+        family: The family, ``libero``.
+        extra: The extra that installs it.
+    """
+
+    def __init__(self, family: str, extra: str, reason: str) -> None:
+        self.family = family
+        self.extra = extra
+        super().__init__(
+            f"the {family} environments are not installed here ({reason})",
+            fix=f"python -m pip install 'hylo-eval[{extra}]'",
+        )
+
+
+class AgentError(EvalError):
+    """The agent raised, or returned what is no action."""
+
+
+class SafetyAbort(EvalError):
+    """A safety filter stopped the episode."""
+
+
+class TraceError(EvalError):
+    """A trace cannot be read.
+
+    Attributes:
+        path: The file.
+        line: The line, from 1; 0 when it is the whole file.
+    """
+
+    def __init__(self, path: Path | str, line: int, reason: str) -> None:
+        self.path = Path(path)
+        self.line = line
+        self.reason = reason
+        where = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{where}: {reason}")
+
+
+class QueueError(EvalError):
+    """The work queue refuses an operation."""
+
+
+class VerificationError(EvalError):
+    """A verifier failed. Never turned into a reward.
+
+    Attributes:
+        ref: Which verifier.
+    """
+
+    def __init__(self, ref: str, reason: str) -> None:
+        self.ref = ref
+        self.reason = reason
+        super().__init__(f"verifier {ref!r}: {reason}")
