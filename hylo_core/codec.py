@@ -7,9 +7,11 @@ every error a :class:`ContractError` that names the file and the path of the off
 from __future__ import annotations
 
 import difflib
+import operator
 import types
 from collections.abc import Callable, Mapping
-from functools import cache
+from enum import StrEnum
+from functools import cache, partial
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
@@ -54,7 +56,8 @@ def unstructure(contract: Contract) -> dict[str, Any]:
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(detailed_validation=True, forbid_extra_keys=True, omit_if_default=True)
     for scalar in _SCALARS:
-        converter.register_structure_hook(scalar, _structure_scalar)
+        converter.register_structure_hook_func(partial(operator.is_, scalar), _structure_scalar)
+    converter.register_structure_hook_func(_is_enum, _structure_enum)
     converter.register_structure_hook_func(_is_literal, lambda value, _: value)
     converter.register_structure_hook_factory(_is_tuple, lambda cls: _structure_tuple(converter, cls))
     converter.register_structure_hook_factory(_is_mapping, lambda cls: _structure_mapping(converter, cls))
@@ -65,6 +68,7 @@ def _converter() -> cattrs.Converter:
     converter.register_unstructure_hook_func(_is_contract_union, converter.unstructure)
     converter.register_unstructure_hook(FrozenMapping, lambda value: _thaw_members(converter, value))
     converter.register_unstructure_hook_func(_is_mapping, lambda value: _thaw_members(converter, value))
+    converter.register_unstructure_hook_func(_is_enum, str)
     converter.register_unstructure_hook(tuple, lambda value: [converter.unstructure(item) for item in value])
     return converter
 
@@ -74,6 +78,14 @@ def _structure_scalar(value: Any, cls: type) -> Any:
     if not isinstance(value, accepted) or (isinstance(value, bool) and cls is not bool):
         raise ContractError(f"must be {name}, not {describe(value)}")
     return value
+
+
+def _structure_enum(value: Any, cls: type[StrEnum]) -> StrEnum:
+    try:
+        return cls(value)
+    except ValueError:
+        listed = ", ".join(repr(str(member)) for member in cls)
+        raise ContractError(f"must be one of {listed}, not {describe(value)}") from None
 
 
 def _structure_tuple(converter: cattrs.Converter, cls: Any) -> Callable[[Any, Any], tuple[Any, ...]]:
@@ -208,6 +220,10 @@ def _is_contract_union(cls: Any) -> bool:
     if get_origin(cls) not in (Union, types.UnionType):
         return False
     return all(_is_contract(member) for member in get_args(cls))
+
+
+def _is_enum(cls: Any) -> bool:
+    return isinstance(cls, type) and issubclass(cls, StrEnum)
 
 
 def _is_literal(cls: Any) -> bool:

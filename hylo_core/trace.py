@@ -113,8 +113,8 @@ class EpisodeStart(Contract):
     """
 
     type: ClassVar[str] = "episode_start"
+    schema: ClassVar[str] = TRACE_SCHEMA
 
-    schema: str = attrs.field(default=TRACE_SCHEMA, validator=text(empty=False))
     instance: TaskInstance = attrs.field(validator=instance_of(TaskInstance))
     benchmark: BenchmarkRef = attrs.field(validator=instance_of(BenchmarkRef))
     agent: AgentInfo = attrs.field(validator=instance_of(AgentInfo))
