@@ -1,0 +1,151 @@
+"""Options of factories: ``--env-arg``, ``--agent-arg`` and the tables of files, checked against the factory's signature.
+
+An accepted option changes something, or is refused: an unknown name, a value of another type and a value equal to
+nothing the factory knows all end with a sentence, before anything is built.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Union, get_args, get_origin
+
+from hylo_core.contract import describe
+from hylo_eval.errors import EvalError
+from hylo_eval.suggest import did_you_mean
+
+_WORDS = {"true": True, "false": False}
+
+
+def split_pairs(pairs: Sequence[str], flag: str) -> dict[str, str]:
+    """``("noise=0.4",)`` as ``{"noise": "0.4"}``.
+
+    Raises:
+        EvalError: A pair without ``=``, or a name given twice.
+    """
+    options: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name:
+            raise EvalError(f"{flag} takes NAME=VALUE, not {pair!r}")
+        if name in options:
+            raise EvalError(f"{flag} gives {name!r} twice")
+        options[name] = value
+    return options
+
+
+def read_options(factory: Callable[..., Any], given: Mapping[str, Any], *, what: str) -> dict[str, Any]:
+    """Options for a factory, each checked against the annotation of the parameter of its name.
+
+    Args:
+        factory: A callable whose options are parameters with annotations.
+        given: Values, as text (from a command line) or typed (from a file).
+        what: Whose options, for error texts: ``agent 'fetch-scripted'``.
+
+    Returns:
+        Typed values, by name.
+
+    Raises:
+        EvalError: An unknown name or a value that does not fit.
+    """
+    if not given:
+        return {}
+    parameters = inspect.signature(factory).parameters
+    known = {
+        name: parameter
+        for name, parameter in parameters.items()
+        if name not in ("self", "task")
+        and parameter.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    }
+    accepts_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    hints = _hints(factory)
+    options: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            if accepts_any:
+                options[name] = value
+                continue
+            listed = ", ".join(known) or "none"
+            raise EvalError(f"{what} has no option {name!r}{did_you_mean(name, known)} (options: {listed})")
+        try:
+            options[name] = _typed(value, hints.get(name, str))
+        except ValueError as error:
+            raise EvalError(f"{what}: option {name!r} {error}") from None
+    return options
+
+
+def _hints(factory: Callable[..., Any]) -> dict[str, Any]:
+    target = factory.__init__ if inspect.isclass(factory) else factory
+    if not inspect.isroutine(target):
+        target = type(factory).__call__
+    return typing.get_type_hints(target)
+
+
+def _typed(value: Any, hint: Any) -> Any:
+    """A value as the annotation wants it; text is read, typed values are checked and never coerced."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return _one_of_several(value, get_args(hint))
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        for choice in choices:
+            if type(choice) is type(value) and choice == value:
+                return value
+            if isinstance(value, str) and str(choice) == value:
+                return choice
+        raise ValueError(f"must be one of {', '.join(map(repr, choices))}, not {describe(value)}")
+    reader = {bool: _boolean, int: _integer, float: _number, str: _text}.get(hint)
+    return value if reader is None else reader(value)
+
+
+def _one_of_several(value: Any, hints: tuple[Any, ...]) -> Any:
+    if types.NoneType in hints and (value is None or value == "none"):
+        return None
+    reasons: list[str] = []
+    # Text last: it fits everything a command line gives.
+    for hint in sorted((hint for hint in hints if hint is not types.NoneType), key=lambda hint: hint is str):
+        try:
+            return _typed(value, hint)
+        except ValueError as error:
+            reasons.append(str(error))
+    raise ValueError(" or ".join(reasons))
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value in _WORDS:
+        return _WORDS[value]
+    raise ValueError(f"must be true or false, not {describe(value)}")
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            pass
+    raise ValueError(f"must be an integer, not {describe(value)}")
+
+
+def _number(value: Any) -> float:
+    number = float("nan")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = float(value)
+    elif isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            pass
+    if number - number != 0.0:
+        raise ValueError(f"must be a finite number, not {describe(value)}")
+    return number
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError(f"must be text, not {describe(value)}")

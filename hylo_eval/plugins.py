@@ -1,0 +1,108 @@
+"""Short names for references. A table of literals: nothing is imported until it is asked for.
+
+Every plug-in is a reference ``package.module:Attr``; the built-in short names stand here, third parties add theirs by
+entry points (``hylo.envs``, ``hylo.agents``, ``hylo.scorers``, ``hylo.safety``, ``hylo.graders``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+import attrs
+
+from hylo_core.errors import RefError
+from hylo_core.refs import load_ref, parse_ref
+from hylo_eval.errors import EvalError
+from hylo_eval.suggest import did_you_mean
+
+Kind: TypeAlias = Literal["envs", "agents", "scorers", "safety", "graders"]
+
+
+@attrs.frozen
+class Plugin:
+    """A short name, what it stands for, and one line about it."""
+
+    name: str
+    ref: str
+    summary: str = ""
+
+
+BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
+    "envs": (
+        Plugin("reach", "hylo_eval.envs.reach:ReachFactory", "a point robot in numpy, for tests and teaching"),
+        Plugin("fetch", "hylo_eval.envs.fetch:FetchFactory", "Gymnasium-Robotics FetchReach, FetchPush, FetchPickAndPlace"),
+        Plugin("metaworld", "hylo_eval.envs.metaworld:MetaworldFactory", "the 50 Meta-World tasks"),
+        Plugin("libero", "hylo_eval.envs.libero:LiberoFactory", "the 130 LIBERO tasks"),
+        Plugin("gymnasium", "hylo_eval.envs.gymnasium:GymnasiumFactory", "any registered Gymnasium id"),
+    ),
+    "agents": (
+        Plugin("zero", "hylo_eval.agents.baselines:ZeroAgent", "the zero action at every step"),
+        Plugin("random", "hylo_eval.agents.baselines:RandomAgent", "uniform actions, seeded by the instance"),
+        Plugin("replay", "hylo_eval.agents.baselines:ReplayAgent", "the actions of recorded traces"),
+        Plugin("reach-scripted", "hylo_eval.agents.reach_scripted:ReachScripted", "solves reach"),
+        Plugin("fetch-scripted", "hylo_eval.agents.fetch_scripted:FetchScripted", "solves the Fetch tasks, with seeded noise"),
+        Plugin("metaworld-expert", "hylo_eval.agents.metaworld_expert:MetaworldExpert", "the experts Meta-World ships"),
+        Plugin("libero-scripted", "hylo_eval.agents.libero_scripted:LiberoScripted", "solves libero_object from privileged state"),
+    ),
+    "scorers": (
+        Plugin("success", "hylo_eval.scoring.success:Success", "success as the task defines it (success_at)"),
+        Plugin("success_once", "hylo_eval.scoring.success:SuccessOnce", "success after any step"),
+        Plugin("success_at_end", "hylo_eval.scoring.success:SuccessAtEnd", "success after the last step"),
+        Plugin("steps", "hylo_eval.scoring.counts:Steps", "actions that reached the environment"),
+        Plugin("safety_interventions", "hylo_eval.scoring.counts:SafetyInterventions", "actions a safety filter changed or stopped"),
+        Plugin("latency_p95", "hylo_eval.scoring.latency:LatencyP95", "95th percentile of seconds per reply"),
+    ),
+    "safety": (
+        Plugin("finite", "hylo_eval.safety.finite:NonFiniteGuard", "refuses actions that are not finite"),
+        Plugin("bounds", "hylo_eval.safety.bounds:ActionBounds", "clips to the action space"),
+        Plugin("rate", "hylo_eval.safety.rate:RateLimit", "bounds the change from one action to the next"),
+        Plugin("box", "hylo_eval.safety.workspace:WorkspaceBox", "keeps the end effector in a box"),
+    ),
+    "graders": (),
+}
+
+
+def plugins(kind: Kind) -> tuple[Plugin, ...]:
+    """The built-in and third-party plug-ins of a kind; reads entry points, imports nothing."""
+    from importlib.metadata import entry_points
+
+    named = {plugin.name for plugin in BUILT_IN[kind]}
+    found = [
+        Plugin(entry.name, entry.value, f"from {entry.dist.name}" if entry.dist else "")
+        for entry in entry_points(group=f"hylo.{kind}")
+        if entry.name not in named
+    ]
+    return (*BUILT_IN[kind], *found)
+
+
+def ref_of(kind: Kind, name: str) -> str:
+    """The reference a short name stands for; a reference stands for itself.
+
+    Raises:
+        EvalError: Neither; the text suggests near names.
+    """
+    table = {plugin.name: plugin.ref for plugin in plugins(kind)}
+    if name in table:
+        return table[name]
+    if ":" in name:
+        try:
+            parse_ref(name)
+        except RefError as error:
+            raise EvalError(str(error)) from error
+        return name
+    singular = kind.removesuffix("s") if kind != "safety" else "safety filter"
+    hint = did_you_mean(name, table)
+    raise EvalError(f"there is no {singular} {name!r}{hint}", fix=f"hylo-eval list {kind}")
+
+
+def load(kind: Kind, name: str) -> Any:
+    """Import what a short name or reference stands for.
+
+    Raises:
+        EvalError: No such name, or the import fails (the cause is chained).
+    """
+    ref = ref_of(kind, name)
+    try:
+        return load_ref(ref)
+    except RefError as error:
+        raise EvalError(str(error), fix=f"hylo-eval list {kind}") from error
