@@ -15,7 +15,7 @@ import click
 
 from hylo_eval import plugins
 from hylo_eval.benchmarks import env_of, find_benchmark
-from hylo_eval.cli.terminal import console, describe_summary, percent, printable
+from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.options import read_options, split_pairs
 
@@ -324,20 +324,10 @@ def _print_report(result: EvalResult) -> None:
         f"agent {printable(log.agent.name)} {printable(log.agent.version)}"
     )
     table = Table(box=None, pad_edge=False)
-    for column in ("score", "mean  [95 % interval]", "scored", "abstained", "if all abstained failed / succeeded"):
-        table.add_column(column, justify="left")
+    for column in ("score", "mean", "95 % interval", "scored"):
+        table.add_column(column, no_wrap=True)
     for name, summary in result.summaries.items():
-        reasons = ", ".join(f"{count} {reason}" for reason, count in summary.abstained.items())
-        bounds = ""
-        if summary.worst_case and summary.n_abstained:
-            bounds = f"{percent(summary.worst_case[0])} / {percent(summary.worst_case[1])}"
-        table.add_row(
-            printable(name),
-            describe_summary(summary),
-            f"{summary.n_scored}/{summary.n_attempted}",
-            reasons or "0",
-            bounds,
-        )
+        table.add_row(printable(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
     out.print(table)
     _print_notes(result)
     out.print(f"run: {result.run.path}")
@@ -345,6 +335,9 @@ def _print_report(result: EvalResult) -> None:
 
 def _print_notes(result: EvalResult) -> None:
     out = console()
+    for name, summary in result.summaries.items():
+        if summary.n_abstained:
+            out.print(describe_abstentions(printable(name), summary))
     statuses: dict[str, int] = {}
     for sample in result.log.samples:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1
