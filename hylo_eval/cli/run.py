@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 
 from hylo_eval import plugins
 from hylo_eval.benchmarks import env_of, find_benchmark
+from hylo_eval.cli.streams import OwnStdout
 from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.options import read_options, split_pairs
@@ -65,7 +65,7 @@ def run(**options: Any) -> int:
     Ends with 0 when every episode has an outcome, 3 when something was not scored because of the infrastructure,
     or nothing was scored at all.
     """
-    with _StdoutOfSimulators() as stdout:
+    with OwnStdout() as stdout:
         result = evaluate_command(**options)
     _report(result, as_json=options["as_json"], stdout=stdout)
     return result.exit_code
@@ -220,25 +220,6 @@ def _close_agent(agent: Any) -> None:
 
 def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
-
-
-class _StdoutOfSimulators:
-    """Sends what simulators print to standard error, also from C, so that standard output is ours."""
-
-    def __enter__(self) -> Any:
-        import os
-
-        sys.stdout.flush()
-        self._ours = os.dup(1)
-        os.dup2(2, 1)
-        return os.fdopen(os.dup(self._ours), "w", encoding="utf-8", errors="replace")
-
-    def __exit__(self, *_: object) -> None:
-        import os
-
-        sys.stdout.flush()
-        os.dup2(self._ours, 1)
-        os.close(self._ours)
 
 
 class _Progress:
