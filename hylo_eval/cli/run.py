@@ -7,7 +7,7 @@ import signal
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import click
@@ -125,7 +125,10 @@ def evaluate_command(**options: Any) -> EvalResult:
 
 def _env(name: str, defaults: Mapping[str, Any], given: Mapping[str, str]) -> Made:
     factory = plugins.load("envs", name)
-    options = {**read_options(factory, defaults, what=f"env {name!r}"), **read_options(factory, given, what=f"env {name!r}")}
+    options = {
+        **read_options(factory, defaults, what=f"env {name!r}"),
+        **read_options(factory, given, what=f"env {name!r}"),
+    }
     return Made(factory, {"ref": plugins.ref_of("envs", name), "options": options}, options)
 
 
@@ -166,7 +169,7 @@ def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
         raise EvalError(f"{path}: agent: must be the alias or reference of an agent")
     if not isinstance(options, dict):
         raise EvalError(f"{path}: options: must be a table")
-    return name, options
+    return name, cast("dict[str, Any]", options)
 
 
 def _scorer(name: str) -> Any:
@@ -218,7 +221,7 @@ def _close_agent(agent: Any) -> None:
         console(stderr=True).print(f"warning: closing the agent raised {type(error).__name__}: {printable(str(error))}")
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 

@@ -91,7 +91,12 @@ class MetaworldEnv(gymnasium.Env[Observation, NDArray[Any]]):
         self._check_scenes(params.get(SCENES_DIGEST))
         options: dict[str, Any] = {}
         if image_size:
-            options = {"render_mode": "rgb_array", "camera_name": CAMERA, "width": image_size, "height": image_size}
+            options = {
+                "render_mode": "rgb_array",
+                "camera_name": CAMERA,
+                "width": image_size,
+                "height": image_size,
+            }
         self._simulator = scenes.train_classes[name](**options)
         self._simulator.max_path_length = _NO_TIME_LIMIT
         self._watch = StabilityWatch(self._simulator.model, self._simulator.data)
@@ -319,7 +324,14 @@ def _env_spec(step_seconds: float, image_size: int) -> EnvSpec:
         action=(
             # 1.0 moves the target of the hand by 1 cm.
             ActionSlice(
-                name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world", low=-1.0, high=1.0
+                name="eef_position",
+                start=0,
+                stop=3,
+                mode="delta",
+                unit="normalised",
+                frame="world",
+                low=-1.0,
+                high=1.0,
             ),
             ActionSlice(
                 name="gripper",

@@ -115,7 +115,11 @@ class ReachEnv(gymnasium.Env[dict[str, Floats], Floats]):
                 return start
 
     def _observe(self) -> dict[str, Floats]:
-        return {"position": self._position.copy(), "velocity": self._velocity.copy(), "goal": self._goal.copy()}
+        return {
+            "position": self._position.copy(),
+            "velocity": self._velocity.copy(),
+            "goal": self._goal.copy(),
+        }
 
     def _distance(self) -> float:
         return float(np.linalg.norm(self._position - self._goal))
