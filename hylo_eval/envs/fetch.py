@@ -45,7 +45,7 @@ MAX_IMAGE_SIZE = 1024
 Observation = dict[str, NDArray[Any]]
 
 
-class FetchEnv(gymnasium.Env[Observation, NDArray[Any]]):
+class FetchEnv(gymnasium.Env[Any, Any]):
     """The environment of one Fetch task; the class is its own factory.
 
     Observations, float64: ``observation`` (10,) for reach and (25,) with an object, ``achieved_goal`` (3,) m and
@@ -65,7 +65,9 @@ class FetchEnv(gymnasium.Env[Observation, NDArray[Any]]):
         require_env_success(task)
         env_id = read_params(task, required={"env_id": str})["env_id"]
         if env_id not in INSTRUCTIONS:
-            raise EnvError(f"param 'env_id' of task {task.id!r} must be one of {', '.join(INSTRUCTIONS)}, not {env_id!r}")
+            raise EnvError(
+                f"param 'env_id' of task {task.id!r} must be one of {', '.join(INSTRUCTIONS)}, not {env_id!r}"
+            )
         if not 0 <= image_size <= MAX_IMAGE_SIZE:
             raise EnvError(f"option 'image_size' must be in [0, {MAX_IMAGE_SIZE}] pixels, not {image_size}")
         self._task = task
@@ -142,9 +144,11 @@ def freeze(benchmark_id: str) -> Benchmark:
     Args:
         benchmark_id: ``fetch_reach``, ``fetch_push`` or ``fetch_pick_and_place``.
     """
-    env_id = {"fetch_reach": "FetchReach-v4", "fetch_push": "FetchPush-v4", "fetch_pick_and_place": "FetchPickAndPlace-v4"}[
-        benchmark_id
-    ]
+    env_id = {
+        "fetch_reach": "FetchReach-v4",
+        "fetch_push": "FetchPush-v4",
+        "fetch_pick_and_place": "FetchPickAndPlace-v4",
+    }[benchmark_id]
     _register()
     registered = gymnasium.spec(env_id)
     task = TaskSpec(
@@ -227,7 +231,14 @@ def _env_spec(simulator: Any, image_size: int) -> EnvSpec:
         action=(
             # 1.0 moves the target of the gripper by 5 cm from where the gripper is now.
             ActionSlice(
-                name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world", low=-1.0, high=1.0
+                name="eef_position",
+                start=0,
+                stop=3,
+                mode="delta",
+                unit="normalised",
+                frame="world",
+                low=-1.0,
+                high=1.0,
             ),
             # A finger target relative to where the finger is now; reach and push hold the fingers closed.
             ActionSlice(

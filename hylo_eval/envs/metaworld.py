@@ -56,7 +56,7 @@ _NO_TIME_LIMIT = 2**31
 Observation = dict[str, NDArray[Any]]
 
 
-class MetaworldEnv(gymnasium.Env[Observation, NDArray[Any]]):
+class MetaworldEnv(gymnasium.Env[Any, Any]):
     """The environment of one Meta-World task; the class is its own factory.
 
     Observations: ``observation`` (39,) float64, the vector of the published state policies (hand, gripper, two objects,
@@ -91,7 +91,12 @@ class MetaworldEnv(gymnasium.Env[Observation, NDArray[Any]]):
         self._check_scenes(params.get(SCENES_DIGEST))
         options: dict[str, Any] = {}
         if image_size:
-            options = {"render_mode": "rgb_array", "camera_name": CAMERA, "width": image_size, "height": image_size}
+            options = {
+                "render_mode": "rgb_array",
+                "camera_name": CAMERA,
+                "width": image_size,
+                "height": image_size,
+            }
         self._simulator = scenes.train_classes[name](**options)
         self._simulator.max_path_length = _NO_TIME_LIMIT
         self._watch = StabilityWatch(self._simulator.model, self._simulator.data)
@@ -147,7 +152,9 @@ class MetaworldEnv(gymnasium.Env[Observation, NDArray[Any]]):
     def _check_scenes(self, pinned: str | None) -> None:
         init = self._task.init
         if not isinstance(init, InitStateRef) or init.count != len(self._scenes):
-            raise EnvError(f"task {self._task.id!r} must have init.count = {len(self._scenes)}, the scenes MT1 draws")
+            raise EnvError(
+                f"task {self._task.id!r} must have init.count = {len(self._scenes)}, the scenes MT1 draws"
+            )
         if pinned is None:
             return
         found = scenes_digest(self._scenes)
@@ -284,7 +291,9 @@ def _parse_uri(task: TaskSpec) -> tuple[int, str]:
     uri = task.init.uri if isinstance(task.init, InitStateRef) else ""
     match = _URI.fullmatch(uri)
     if match is None:
-        raise EnvError(f"init.uri of task {task.id!r} must be metaworld://MT1/<scene seed>/<task name>, not {uri!r}")
+        raise EnvError(
+            f"init.uri of task {task.id!r} must be metaworld://MT1/<scene seed>/<task name>, not {uri!r}"
+        )
     return int(match.group(1)), match.group(2)
 
 
@@ -319,7 +328,14 @@ def _env_spec(step_seconds: float, image_size: int) -> EnvSpec:
         action=(
             # 1.0 moves the target of the hand by 1 cm.
             ActionSlice(
-                name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world", low=-1.0, high=1.0
+                name="eef_position",
+                start=0,
+                stop=3,
+                mode="delta",
+                unit="normalised",
+                frame="world",
+                low=-1.0,
+                high=1.0,
             ),
             ActionSlice(
                 name="gripper",

@@ -39,7 +39,9 @@ def read_params(
     for name in task.params:
         if name not in known:
             listed = ", ".join(known) or "none"
-            raise EnvError(f"task {task.id!r} has no param {name!r}{did_you_mean(name, known)} (params: {listed})")
+            raise EnvError(
+                f"task {task.id!r} has no param {name!r}{did_you_mean(name, known)} (params: {listed})"
+            )
     for name in required:
         if name not in task.params:
             raise EnvError(f"task {task.id!r} needs the param {name!r} ({_TYPE_NAMES[required[name]]})")
@@ -97,7 +99,9 @@ def static_instruction(task: TaskSpec) -> str:
     try:
         return render_instruction(task.instruction, {})
     except ContractError as error:
-        raise EnvError(f"the instruction of task {task.id!r} {error.reason}; this family fills no fields") from None
+        raise EnvError(
+            f"the instruction of task {task.id!r} {error.reason}; this family fills no fields"
+        ) from None
 
 
 def instance_at_reset(task: TaskSpec, seed: int | None, options: Mapping[str, Any] | None) -> TaskInstance:
@@ -108,10 +112,14 @@ def instance_at_reset(task: TaskSpec, seed: int | None, options: Mapping[str, An
     """
     instance = (options or {}).get("instance")
     if not isinstance(instance, TaskInstance):
-        raise EnvError("reset needs the task instance: env.reset(seed=instance.seed, options={'instance': instance})")
+        raise EnvError(
+            "reset needs the task instance: env.reset(seed=instance.seed, options={'instance': instance})"
+        )
     spec = instance.spec
     if (spec.id, spec.init, spec.params) != (task.id, task.init, task.params):
-        raise EnvError(f"this env was made for task {task.id!r}, not for instance {instance.key!r} of another task")
+        raise EnvError(
+            f"this env was made for task {task.id!r}, not for instance {instance.key!r} of another task"
+        )
     if seed != instance.seed:
         raise EnvError(f"reset got seed {seed}, but instance {instance.key!r} has seed {instance.seed}")
     return instance
