@@ -1,0 +1,1 @@
+"""The EvalLog: what a run came to, one sample an instance."""

@@ -1,0 +1,140 @@
+"""EvalLog ``hylo.evallog/v0.1``, field for field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+import orjson
+
+from hylo_core.contract import Contract, boolean, describe, instance_of, integer, sequence_of, text
+from hylo_core.errors import ContractError, SchemaError
+from hylo_core.frozen import FrozenMapping, freeze_mapping, thaw
+from hylo_core.schema import EVALLOG_SCHEMA, migrate
+from hylo_eval.errors import EvalError
+from hylo_eval.traces.files import write_atomically
+
+MAX_LOG_BYTES = 1024**3
+"""A log larger than this is refused unread."""
+
+
+def _scores(value: object) -> FrozenMapping[float | None]:
+    if not isinstance(value, Mapping):
+        raise ContractError(f"must be a mapping, not {describe(value)}", path="scores")
+    members = cast("Mapping[Any, Any]", value)
+    for name, score in members.items():
+        number = isinstance(score, (int, float)) and not isinstance(score, bool)
+        if score is not None and (not number or score - score != 0.0):
+            raise ContractError(f"must be a finite number or null, not {describe(score)}", path=f"scores.{name}")
+    return FrozenMapping(members)
+
+
+@attrs.frozen(kw_only=True)
+class LoggedBenchmark(Contract):
+    """Which benchmark and split were run."""
+
+    id: str = attrs.field(validator=text(empty=False))
+    version: str = attrs.field(validator=text(empty=False))
+    digest: str = attrs.field(validator=text(empty=False))
+    split: str = attrs.field(validator=text(empty=False))
+    requires_privileged: bool = attrs.field(validator=boolean)
+
+
+@attrs.frozen(kw_only=True)
+class LoggedAgent(Contract):
+    """Which agent was evaluated."""
+
+    name: str = attrs.field(validator=text(empty=False))
+    version: str = attrs.field(validator=text(empty=False))
+    components: Mapping[str, Any] = attrs.field(converter=freeze_mapping("components"))
+
+
+@attrs.frozen(kw_only=True)
+class Sample(Contract):
+    """One episode.
+
+    Attributes:
+        key: The instance key.
+        task_id: The task.
+        seed: The seed.
+        episode_id: Which attempt counts.
+        status: How it ended.
+        scores: Scorer name to number, or null for an abstention.
+        trace: The trace's path, relative to the run folder.
+    """
+
+    key: str = attrs.field(validator=text(empty=False))
+    task_id: str = attrs.field(validator=text(empty=False))
+    seed: int = attrs.field(validator=integer(minimum=0))
+    episode_id: str = attrs.field(validator=text())
+    status: str = attrs.field(validator=text(empty=False))
+    scores: Mapping[str, float | None] = attrs.field(converter=_scores)
+    trace: str = attrs.field(validator=text())
+
+
+def _samples(value: object) -> tuple[Sample, ...]:
+    def check(item: Any, path: str) -> None:
+        if not isinstance(item, Sample):
+            raise ContractError(f"must be a Sample, not {describe(item)}", path=path)
+
+    return sequence_of("samples", check)(value)
+
+
+@attrs.frozen(kw_only=True)
+class EvalLog(Contract):
+    """The log of one run.
+
+    Attributes:
+        run_id: The run folder's name.
+        benchmark: What was run.
+        agent: Who was evaluated.
+        results: ``<scorer>_mean`` for every scorer (null when it scored nothing), ``n_episodes`` and ``n_scored``.
+        samples: One an instance, in the order of the benchmark's split.
+    """
+
+    run_id: str = attrs.field(validator=text(empty=False))
+    benchmark: LoggedBenchmark = attrs.field(validator=instance_of(LoggedBenchmark))
+    agent: LoggedAgent = attrs.field(validator=instance_of(LoggedAgent))
+    results: Mapping[str, Any] = attrs.field(converter=freeze_mapping("results"))
+    samples: tuple[Sample, ...] = attrs.field(converter=_samples)
+
+
+def write_evallog(log: EvalLog, path: Path) -> None:
+    """Write a log, atomically."""
+    document = {
+        "version": EVALLOG_SCHEMA,
+        "run_id": log.run_id,
+        "benchmark": log.benchmark.to_dict(),
+        "agent": log.agent.to_dict(),
+        "results": thaw(log.results),
+        "samples": [sample.to_dict() for sample in log.samples],
+    }
+    write_atomically(path, orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def read_evallog(path: Path | str) -> EvalLog:
+    """Read a log.
+
+    Raises:
+        EvalError: The file cannot be read or is not JSON.
+        ContractError: It breaks the schema; the text names file and path.
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size > MAX_LOG_BYTES:
+            raise EvalError(f"{path} is larger than {MAX_LOG_BYTES} bytes")
+        document = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise EvalError(f"cannot read the log {path}: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise EvalError(f"{path}: is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise SchemaError("is not a JSON object", source=str(path))
+    members = cast("dict[str, Any]", document)
+    try:
+        members = migrate(members, members.pop("version", None), EVALLOG_SCHEMA)
+    except SchemaError as error:
+        raise error.under("version", source=str(path)) from None
+    return EvalLog.from_dict(members, source=str(path))

@@ -1,0 +1,435 @@
+"""One episode: reset, agent, safety filters, step, until it ends in a typed outcome and a trace."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from hylo_core.seeds import derive_seed
+from hylo_core.trace import (
+    ArrayLayout,
+    BenchmarkRef,
+    EpisodeEnd,
+    EpisodeStart,
+    EpisodeStatus,
+    ErrorEvent,
+    ResetEvent,
+    SafetyEvent,
+    StepEvent,
+)
+from hylo_eval.agents.protocol import Agent, AgentSession
+from hylo_eval.envs import protocol as members
+from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
+from hylo_eval.errors import AgentError, EnvError, SafetyAbort
+from hylo_eval.rollout.chunks import ChunkBuffer
+from hylo_eval.rollout.observe import ObservationView, read_only
+from hylo_eval.traces.layout import episode_id
+from hylo_eval.traces.writer import TraceDigests, TraceWriter
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from hylo_core.task import TaskInstance
+    from hylo_eval.safety.protocol import SafetyFilter
+
+_AGENT_PHASES = ("open", "act")
+
+
+@attrs.frozen(kw_only=True)
+class EpisodeResult:
+    """What an episode came to.
+
+    Attributes:
+        end: The end event.
+        path: The trace.
+        digests: What identifies it.
+        error: What failed, if something did.
+        disagreements: Steps at which our evaluation of the goal and the simulator's own check differed.
+    """
+
+    end: EpisodeEnd
+    path: Path
+    digests: TraceDigests
+    error: ErrorEvent | None = None
+    disagreements: int = 0
+
+
+def run_episode(
+    env: gymnasium.Env[Any, Any],
+    agent: Agent,
+    instance: TaskInstance,
+    *,
+    trace_path: Path,
+    benchmark: BenchmarkRef | None = None,
+    safety: Sequence[SafetyFilter] = (),
+    attempt: int = 1,
+    fsync: bool = False,
+    clock: Callable[[], float] = time.perf_counter,
+) -> EpisodeResult:
+    """Run one episode and write its trace.
+
+    Every failure of agent, environment or filter becomes the typed status of a finished trace; nothing is raised for
+    it. Everything the episode depends on is a function of ``instance``; ``attempt`` only names the file.
+
+    Args:
+        env: As :mod:`hylo_eval.envs.protocol` describes it, made for ``instance.spec``.
+        agent: As :mod:`hylo_eval.agents.protocol` describes it.
+        instance: What to run.
+        trace_path: The trace to write; must not exist.
+        benchmark: Which benchmark the instance is from; without one the trace says so.
+        safety: Filters, applied in order. An action that is still not finite after them is an agent error.
+        attempt: From 1.
+        fsync: Force the trace to disk before it gets its name.
+        clock: Seconds, for durations; they are volatile and change no digest.
+
+    Raises:
+        EvalError: The trace cannot be written: a result nobody can read is no result.
+        KeyboardInterrupt: After the trace was ended as ``cancelled``.
+    """
+    with TraceWriter(trace_path, fsync=fsync) as writer:
+        episode = _Episode(env, agent, instance, writer, safety, clock)
+        return episode.run(benchmark or _NO_BENCHMARK, attempt)
+
+
+def record_failure(
+    agent: Agent,
+    instance: TaskInstance,
+    error: BaseException,
+    *,
+    trace_path: Path,
+    benchmark: BenchmarkRef | None = None,
+    attempt: int = 1,
+) -> EpisodeResult:
+    """The trace of an episode whose environment could not be made."""
+    with TraceWriter(trace_path) as writer:
+        episode = _Episode(None, agent, instance, writer, (), time.perf_counter)
+        episode.phase = "make"
+        writer.start(episode.describe(benchmark or _NO_BENCHMARK, attempt))
+        return episode.fail(error)
+
+
+_NO_BENCHMARK = BenchmarkRef(id="none", version="none", digest="none", split="none")
+
+
+class _Episode:
+    """The state of one running episode. ``phase`` says who is to blame for what is raised now."""
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any] | None,
+        agent: Agent,
+        instance: TaskInstance,
+        writer: TraceWriter,
+        safety: Sequence[SafetyFilter],
+        clock: Callable[[], float],
+    ) -> None:
+        self.env: Any = env
+        self.agent = agent
+        self.instance = instance
+        self.writer = writer
+        self.safety = tuple(safety)
+        self.clock = clock
+        self.phase = "reset"
+        self.steps = 0
+        self.disagreements = 0
+        self.success_once = False
+        self.success = False
+        self.session: AgentSession | None = None
+        self.view: ObservationView | None = None
+        self.started = clock()
+
+    def run(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeResult:
+        """From reset to the end event."""
+        started = False
+        try:
+            observation, info = self._reset_env()
+            self.phase = "record"
+            self.writer.start(self.describe(benchmark, attempt))
+            started = True
+            self._record_reset(observation, info)
+            self._open()
+            status, reason, at_end = self._loop(observation, str(info[members.INSTRUCTION]))
+        except KeyboardInterrupt as interrupt:
+            if not started:
+                self.writer.start(self.describe(benchmark, attempt))
+            self.fail(interrupt)
+            raise
+        except (Exception, SystemExit) as error:
+            # The one place where what somebody's agent or simulator raises becomes an outcome.
+            if self.phase == "record":
+                raise
+            if not started:
+                self.writer.start(self.describe(benchmark, attempt))
+            return self.fail(error)
+        return self._end(status, reason, success_at_end=at_end)
+
+    def describe(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeStart:
+        """The start event."""
+        action_space = getattr(self.env, "action_space", None)
+        return EpisodeStart(
+            instance=self.instance,
+            benchmark=benchmark,
+            agent=self.agent.info,
+            env_spec=spec_of(self.env),
+            agent_spec=self.agent.spec,
+            observations=self.view.layouts if self.view else {},
+            action=_action_layout(action_space),
+            versions=versions_of(self.env),
+            renderer=renderer_of(self.env),
+            volatile={
+                "episode_id": episode_id(self.instance.key, attempt),
+                "attempt": attempt,
+                "started_at": _now(),
+                "host": socket.gethostname(),
+                "pid": os.getpid(),
+            },
+        )
+
+    def fail(self, error: BaseException) -> EpisodeResult:
+        """Record what was raised and end the episode with the status it deserves."""
+        phase = self.phase
+        event = ErrorEvent(
+            phase=phase if phase != "record" else "step",
+            error_type=type(error).__name__,
+            message=_clean(str(error)),
+            step=self.steps if phase in ("act", "filter", "step") else None,
+            volatile={"traceback": _clean("".join(traceback.format_exception(error)))},
+        )
+        self.writer.error(event)
+        return self._end(_status_of(error, phase), phase, error=event)
+
+    def _reset_env(self) -> tuple[Mapping[str, Any], dict[str, Any]]:
+        before = self.clock()
+        observation, info = self.env.reset(seed=self.instance.seed, options={"instance": self.instance})
+        self.reset_seconds = self.clock() - before
+        self.view = ObservationView(observation)
+        if not isinstance(info.get(members.INSTRUCTION), str):
+            raise EnvError(f"info[{members.INSTRUCTION!r}] must be text at reset, not {info.get(members.INSTRUCTION)!r}")
+        _success_of(info)
+        return observation, info
+
+    def _record_reset(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> None:
+        view = self.view
+        assert view is not None  # noqa: S101 - set by _reset_env
+        event = ResetEvent(
+            instruction=info[members.INSTRUCTION],
+            observation=view.numbers(observation),
+            images=view.pictures(observation) or {},
+            success=info[members.SUCCESS],
+            settle_steps=int(info.get(members.SETTLE_STEPS, 0)),
+            state_digest=str(info.get(members.STATE_DIGEST, "")),
+            model_digest=str(info.get(members.MODEL_DIGEST, "")),
+            volatile={"reset_seconds": self.reset_seconds},
+        )
+        self.writer.reset(event)
+
+    def _open(self) -> None:
+        self.phase = "filter"
+        for safety_filter in self.safety:
+            safety_filter.begin(spec_of(self.env), self.env.action_space)
+
+    def _loop(self, observation: Mapping[str, Any], instruction: str) -> tuple[EpisodeStatus, str, bool | None]:
+        """Step until the episode ends; returns status, reason and ``success_at_end``."""
+        spec = self.instance.spec
+        clock, env, writer = self.clock, self.env, self.writer
+        view = self.view
+        assert view is not None  # noqa: S101 - set by _reset_env
+        shape = _action_shape(env.action_space)
+        discrete = shape == () and not hasattr(env.action_space, "low")
+        buffer = ChunkBuffer(shape, self.agent.spec.replan)
+        self.phase = "open"
+        session = self.session = self.agent.open_episode(
+            self.instance, instruction, derive_seed(self.instance.key, "agent")
+        )
+        for index in range(spec.max_steps):
+            volatile: dict[str, Any] = {}
+            inference = not buffer
+            if inference:
+                self.phase = "act"
+                before = clock()
+                reply = session.act(read_only(observation))
+                volatile["act_seconds"] = clock() - before
+                buffer.fill(reply)
+                if reply.transport_seconds:
+                    volatile["transport_seconds"] = reply.transport_seconds
+                if reply.metadata:
+                    volatile["reply"] = reply.metadata
+            proposed = buffer.pop()
+            applied = proposed if shape is None else self._filter(index, proposed, observation)
+            self.phase = "step"
+            before = clock()
+            observation, reward, terminated, truncated, info = env.step(applied.item() if discrete else applied)
+            volatile["step_seconds"] = clock() - before
+            success = _success_of(info)
+            event = StepEvent(
+                index,
+                proposed,
+                applied,
+                inference,
+                _reward(reward),
+                _flag(terminated, "terminated"),
+                _flag(truncated, "truncated"),
+                success,
+                view.numbers(observation),
+                view.pictures(observation),
+                info.get(members.GOAL),
+                info.get(members.DISAGREEMENT, False),
+                volatile,
+            )
+            self.phase = "record"
+            writer.step(event)
+            self.steps = index + 1
+            self.disagreements += event.disagreement
+            first_success = success and not self.success_once
+            self.success_once = self.success_once or success
+            if members.UNSTABLE in info:
+                self.phase = "step"
+                return EpisodeStatus.SIM_UNSTABLE, str(info[members.UNSTABLE]), None
+            ended = _end_reason(spec, index, event, first_success=first_success)
+            if ended is not None:
+                return EpisodeStatus.COMPLETED, *ended
+        raise AssertionError("unreachable: the last step ends at the horizon")
+
+    def _filter(self, index: int, proposed: Any, observation: Mapping[str, Any]) -> Any:
+        self.phase = "filter"
+        action = proposed
+        for safety_filter in self.safety:
+            filtered = safety_filter.apply(action, observation)
+            if filtered.action is not action or filtered.abort:
+                self.phase = "record"
+                self.writer.safety(
+                    SafetyEvent(
+                        index,
+                        safety_filter.name,
+                        filtered.reason,
+                        action,
+                        None if filtered.abort else filtered.action,
+                        filtered.abort,
+                    )
+                )
+                self.phase = "filter"
+                if filtered.abort:
+                    raise SafetyAbort(f"{safety_filter.name}: {filtered.reason}")
+                action = filtered.action
+        # Finite only if every entry is; the product can overflow, so a miss is looked at again.
+        if not math.isfinite(np.vdot(action, action)) and not np.isfinite(action).all():
+            raise AgentError("the action is not finite")
+        return action
+
+    def _end(
+        self,
+        status: EpisodeStatus,
+        reason: str,
+        *,
+        success_at_end: bool | None = None,
+        error: ErrorEvent | None = None,
+    ) -> EpisodeResult:
+        close_error = self._close_session()
+        volatile: dict[str, Any] = {"finished_at": _now(), "seconds": self.clock() - self.started}
+        if close_error:
+            volatile["close_error"] = close_error
+        event = EpisodeEnd(
+            status=status,
+            steps=self.steps,
+            success_once=self.success_once if self.steps else None,
+            success_at_end=success_at_end,
+            reason=_clean(reason),
+            volatile=volatile,
+        )
+        digests = self.writer.end(event)
+        return EpisodeResult(end=event, path=self.writer.path, digests=digests, error=error, disagreements=self.disagreements)
+
+    def _close_session(self) -> str:
+        """Close the agent's session; what it raises now changes no outcome, and is kept."""
+        if self.session is None:
+            return ""
+        try:
+            self.session.close()
+        except (Exception, SystemExit) as error:
+            return _clean(f"{type(error).__name__}: {error}")
+        return ""
+
+
+def _end_reason(
+    spec: Any, index: int, event: StepEvent, *, first_success: bool
+) -> tuple[str, bool | None] | None:
+    """Why the episode ends after this step and what ``success_at_end`` is, or None when it goes on.
+
+    An episode that ends because of its first success, before its horizon, says nothing about its end.
+    """
+    at_horizon = index + 1 == spec.max_steps
+    if event.success and spec.stop_on_success:
+        return "success", True if at_horizon else None
+    if event.terminated:
+        return "terminated", None if first_success and not at_horizon else event.success
+    if event.truncated:
+        return "truncated", event.success
+    return ("horizon", event.success) if at_horizon else None
+
+
+def _status_of(error: BaseException, phase: str) -> EpisodeStatus:
+    if isinstance(error, KeyboardInterrupt):
+        return EpisodeStatus.CANCELLED
+    if isinstance(error, SafetyAbort):
+        return EpisodeStatus.SAFETY_ABORT
+    if isinstance(error, AgentError):
+        return EpisodeStatus.AGENT_ERROR
+    if isinstance(error, EnvError):
+        return EpisodeStatus.ENV_ERROR
+    return EpisodeStatus.AGENT_ERROR if phase in _AGENT_PHASES else EpisodeStatus.ENV_ERROR
+
+
+def _success_of(info: Mapping[str, Any]) -> bool:
+    success = info.get(members.SUCCESS)
+    if success is True or success is False:
+        return success
+    raise EnvError(f"info[{members.SUCCESS!r}] must be a bool, not {success!r} ({type(success).__name__})")
+
+
+def _flag(value: Any, name: str) -> bool:
+    if value is True or value is False:
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    raise EnvError(f"{name} must be a bool, not {value!r}")
+
+
+def _reward(value: Any) -> float:
+    if type(value) is float:
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number, np.ndarray)) or np.ndim(value):
+        raise EnvError(f"the reward must be a number, not {value!r}")
+    return float(value)
+
+
+def _action_shape(space: Any) -> tuple[int, ...] | None:
+    """The shape of one action; None where actions are text."""
+    from gymnasium import spaces
+
+    return None if isinstance(space, spaces.Text) else tuple(space.shape)
+
+
+def _action_layout(space: Any) -> ArrayLayout:
+    if space is None:
+        return ArrayLayout(dtype="unknown")
+    shape = _action_shape(space)
+    return ArrayLayout(dtype="text") if shape is None else ArrayLayout(shape=shape, dtype=str(space.dtype))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _clean(text: str) -> str:
+    """Text as UTF-8 can hold it: an exception's message may contain anything."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,75 @@
+"""How observations become trace members, and how the agent gets to see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hylo_core.trace import ArrayLayout
+from hylo_eval.errors import EnvError
+from hylo_eval.traces.encoding import picture_digest, split_observation
+
+
+class ObservationView:
+    """Splits observations into numbers and pictures as the first observation of the episode lays them out.
+
+    Args:
+        observation: The observation ``reset`` returned.
+
+    Raises:
+        EnvError: It is not a mapping from text to arrays, numbers or text.
+    """
+
+    def __init__(self, observation: Any) -> None:
+        if not isinstance(observation, Mapping):
+            raise EnvError(f"an observation must be a mapping from text to arrays, not {type(observation).__name__}")
+        self.layouts = {_key(key): _layout(key, value) for key, value in observation.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        self._keys = frozenset(self.layouts)
+        self._numbers, self._pictures = split_observation(observation)  # pyright: ignore[reportUnknownArgumentType]
+
+    def numbers(self, observation: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The members kept in the trace as they are.
+
+        Raises:
+            EnvError: A key has come or gone since the reset.
+        """
+        if observation.keys() != self._keys:
+            changed = sorted(self._keys ^ set(observation))
+            raise EnvError(f"the observation's keys changed during the episode: {', '.join(changed)}")
+        if not self._pictures:
+            return observation
+        return {key: observation[key] for key in self._numbers}
+
+    def pictures(self, observation: Mapping[str, Any]) -> dict[str, str] | None:
+        """Digests of the members kept out of the trace; None where there are none."""
+        if not self._pictures:
+            return None
+        return {key: picture_digest(observation[key]) for key in self._pictures}
+
+
+def read_only(observation: Mapping[str, Any]) -> dict[str, Any]:
+    """The observation as the agent gets it: the same memory, not writable."""
+    shown: dict[str, Any] = {}
+    for key, value in observation.items():
+        if type(value) is np.ndarray:
+            value = value.view()  # noqa: PLW2901 - the view is what is shown
+            value.flags.writeable = False
+        shown[key] = value
+    return shown
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise EnvError(f"an observation's keys are text, not {key!r}")
+    return key
+
+
+def _layout(key: Any, value: Any) -> ArrayLayout:
+    if isinstance(value, str):
+        return ArrayLayout(dtype="text")
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise EnvError(f"the observation {key!r} is a {type(value).__name__}, not an array of numbers or text")
+    return ArrayLayout(shape=tuple(array.shape), dtype=array.dtype.name)

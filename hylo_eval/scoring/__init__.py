@@ -1,0 +1,1 @@
+"""Pure scorers and their aggregation. No clock, randomness, network, file or simulator."""

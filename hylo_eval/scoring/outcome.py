@@ -1,0 +1,57 @@
+"""What every scorer asks first: can this episode be scored at all?"""
+
+from __future__ import annotations
+
+from hylo_core.score import Score
+from hylo_core.trace import INFRASTRUCTURE, SCORED, EpisodeStatus, EpisodeTrace
+
+AGENT_ERROR = "agent_error"
+INFRA = "infra"
+CANCELLED = "cancelled"
+UNFINISHED = "unfinished"
+NO_ACTION = "no_action"
+SUCCESS_AT_RESET = "success_at_reset"
+ENDED_ON_SUCCESS = "ended_on_success"
+NOT_RECORDED = "not_recorded"
+
+REASONS = {
+    AGENT_ERROR: "the agent raised, or its action was misshapen or not finite",
+    INFRA: "the environment or the machine failed",
+    CANCELLED: "the operator stopped the run",
+    UNFINISHED: "the trace has no end",
+    NO_ACTION: "no action reached the environment",
+    SUCCESS_AT_RESET: "success held before any action",
+    ENDED_ON_SUCCESS: "the episode ended because it succeeded, so nobody knows its end",
+    NOT_RECORDED: "the trace does not hold what the scorer reads",
+}
+"""Why a scorer abstains, and what each reason means."""
+
+INFRASTRUCTURE_REASONS = frozenset({INFRA, UNFINISHED, CANCELLED, SUCCESS_AT_RESET})
+"""Reasons that are nobody's behaviour: a run with one of them is not complete."""
+
+ALLOW_INITIAL_SUCCESS = "allow_initial_success"
+"""The member of ``TaskSpec.params`` with which a benchmark says that success may hold before any action."""
+
+
+def abstention(trace: EpisodeTrace) -> Score | None:
+    """The abstention every scorer of behaviour makes for this trace, or None when there is behaviour to score."""
+    end = trace.end
+    if end is None:
+        return Score.abstain(UNFINISHED, REASONS[UNFINISHED])
+    if end.status is EpisodeStatus.AGENT_ERROR:
+        return Score.abstain(AGENT_ERROR, _what_failed(trace) or REASONS[AGENT_ERROR])
+    if end.status in INFRASTRUCTURE:
+        return Score.abstain(INFRA, _what_failed(trace) or REASONS[INFRA])
+    if end.status not in SCORED:
+        return Score.abstain(CANCELLED, REASONS[CANCELLED])
+    if end.steps == 0 and end.status is not EpisodeStatus.SAFETY_ABORT:
+        return Score.abstain(NO_ACTION, REASONS[NO_ACTION])
+    if trace.reset is not None and trace.reset.success:
+        allowed = trace.instance.spec.params.get(ALLOW_INITIAL_SUCCESS) is True
+        if not allowed:
+            return Score.abstain(SUCCESS_AT_RESET, REASONS[SUCCESS_AT_RESET])
+    return None
+
+
+def _what_failed(trace: EpisodeTrace) -> str:
+    return f"{trace.errors[-1].error_type}: {trace.errors[-1].message}" if trace.errors else ""

@@ -1,0 +1,68 @@
+"""Success: at any step, at the last step, and as the task defines it."""
+
+from __future__ import annotations
+
+from hylo_core.score import Score
+from hylo_core.task import TaskInstance
+from hylo_core.trace import EpisodeStatus, EpisodeTrace
+from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention
+
+
+class SuccessOnce:
+    """1 when success held after any step, else 0. A safety abort or an unstable simulation is a failure."""
+
+    name = "success_once"
+
+    def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
+        """Read the steps' own success."""
+        abstained = abstention(trace)
+        if abstained is not None:
+            return abstained
+        failed = _ended_badly(trace)
+        if failed is not None:
+            return failed
+        first = next((step.index for step in trace.steps if step.success), None)
+        if first is None:
+            return Score(0.0, f"no success in {len(trace.steps)} steps")
+        return Score(1.0, f"success at step {first}")
+
+
+class SuccessAtEnd:
+    """1 when success held after the last step (ManiSkill's meaning), else 0.
+
+    Abstains when the episode ended because of its first success: what would have followed is unknown.
+    """
+
+    name = "success_at_end"
+
+    def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
+        """Read the last step's success."""
+        abstained = abstention(trace)
+        if abstained is not None:
+            return abstained
+        failed = _ended_badly(trace)
+        if failed is not None:
+            return failed
+        at_end = trace.end.success_at_end if trace.end else None
+        if at_end is None:
+            return Score.abstain(ENDED_ON_SUCCESS, REASONS[ENDED_ON_SUCCESS])
+        return Score(float(at_end), "success held at the end" if at_end else "success did not hold at the end")
+
+
+class Success:
+    """Success as the task defines it: ``success_once`` or ``success_at_end``, by ``TaskSpec.success_at``."""
+
+    name = "success"
+
+    def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
+        """Score by the task's own meaning of success."""
+        scorer = SuccessAtEnd() if task.spec.success_at == "end" else SuccessOnce()
+        return scorer.score(trace, task)
+
+
+def _ended_badly(trace: EpisodeTrace) -> Score | None:
+    if trace.status is EpisodeStatus.SAFETY_ABORT:
+        return Score(0.0, "a safety filter stopped the episode")
+    if trace.status is EpisodeStatus.SIM_UNSTABLE:
+        return Score(0.0, f"the simulation became unstable: {trace.end.reason if trace.end else ''}")
+    return None

@@ -1,0 +1,1 @@
+"""Traces on disk: the layout of a run folder, the writer, the reader."""

@@ -1,0 +1,78 @@
+"""Numbers and pictures as trace lines hold them.
+
+JSON has no NaN and orjson writes null for it in silence, so non-finite numbers are written as the texts ``"NaN"``,
+``"Infinity"`` and ``"-Infinity"``. Pictures are kept out of the trace: it holds their digests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+MAX_INLINE_NUMBERS = 4096
+"""An observation with more numbers than this is kept as a digest, as pictures are."""
+
+NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def encode_number(value: float) -> float | str:
+    """A number, or the text that stands for it when it is not finite."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def encode_value(value: Any) -> Any:
+    """A low-dimensional observation or an action as orjson takes it (with ``OPT_SERIALIZE_NUMPY``)."""
+    if type(value) is np.ndarray:
+        if value.dtype.kind == "f":
+            flat = value.ravel()
+            # The dot product is finite only if every number is: one call for the common case. It can also overflow.
+            if not math.isfinite(flat.dot(flat)) and not np.isfinite(value).all():
+                return _encode_list(value.tolist())
+        return value if value.flags.c_contiguous else np.ascontiguousarray(value)
+    if isinstance(value, float):
+        return encode_number(float(value))
+    if isinstance(value, np.generic):
+        return encode_value(value.item())
+    if isinstance(value, (list, tuple)):
+        return _encode_list(value)
+    return value
+
+
+def decode_numbers(value: Any) -> Any:
+    """Undo :func:`encode_value` for numbers: the three texts become floats again, at any depth."""
+    if isinstance(value, list):
+        items: list[Any] = value
+        return [decode_numbers(item) for item in items]
+    if isinstance(value, str):
+        return NON_FINITE.get(value, value)
+    return value
+
+
+def is_picture(value: Any) -> bool:
+    """Whether an observation is kept as a digest: a picture, or an array too large for a line."""
+    if not isinstance(value, np.ndarray):
+        return False
+    return (value.dtype == np.uint8 and value.ndim >= 2) or value.size > MAX_INLINE_NUMBERS
+
+
+def picture_digest(value: np.ndarray[Any, Any]) -> str:
+    """``sha256:`` digest of the raw pixels in row order; shape and dtype stand in the start event."""
+    return f"sha256:{hashlib.sha256(np.ascontiguousarray(value)).hexdigest()}"
+
+
+def split_observation(observation: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The keys kept as numbers or text, and the keys kept as digests."""
+    pictures = tuple(key for key, value in observation.items() if is_picture(value))
+    return tuple(key for key in observation if key not in pictures), pictures
+
+
+def _encode_list(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_encode_list(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return encode_value(value)

@@ -1,0 +1,92 @@
+"""Where the files of a run are."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import attrs
+
+from hylo_eval.errors import EvalError
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_NOT_SLUG = re.compile(r"[^A-Za-z0-9._-]+")
+_SLUG_LENGTH = 80
+
+
+def episode_id(key: str, attempt: int) -> str:
+    """``<slug of key>-<10 hex of sha256(key)>.<attempt>``: a file name that no other key and no other attempt has."""
+    slug = _NOT_SLUG.sub("-", key).strip("-.")[:_SLUG_LENGTH]
+    return f"{slug}-{hashlib.sha256(key.encode()).hexdigest()[:10]}.{attempt}"
+
+
+@attrs.frozen
+class RunFolder:
+    """The files of one run, under ``<run_root>/<run_id>``."""
+
+    path: Path
+
+    @classmethod
+    def at(cls, run_root: Path, run_id: str) -> RunFolder:
+        """The folder of a run id.
+
+        Raises:
+            EvalError: The id is no plain file name.
+        """
+        if not _RUN_ID.fullmatch(run_id):
+            raise EvalError(
+                f"{run_id!r} is no run id: letters, digits, '.', '_' and '-', at most 128, beginning with a letter or digit"
+            )
+        return cls(Path(run_root) / run_id)
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
+    @property
+    def manifest(self) -> Path:
+        """What was run, with what, where."""
+        return self.path / "manifest.json"
+
+    @property
+    def evallog(self) -> Path:
+        """The first scoring of the whole run."""
+        return self.path / "evallog.json"
+
+    @property
+    def partial_evallog(self) -> Path:
+        """The scoring of a run that is not whole."""
+        return self.path / "evallog.partial.json"
+
+    @property
+    def episodes(self) -> Path:
+        """The folder of the traces."""
+        return self.path / "episodes"
+
+    def trace(self, episode: str) -> Path:
+        """The trace of an episode id."""
+        return self.episodes / f"{episode}.jsonl"
+
+    def create(self) -> None:
+        """Make the folders.
+
+        Raises:
+            EvalError: The run exists already, or the run root cannot be written.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir()
+            self.episodes.mkdir()
+        except FileExistsError as error:
+            if self.path.is_dir():
+                raise EvalError(
+                    f"there is a run {self.run_id!r} in {self.path.parent} already", fix="choose another --run-id"
+                ) from error
+            raise EvalError(f"cannot write the run root {self.path.parent}: a file is in the way") from error
+        except OSError as error:
+            raise EvalError(
+                f"cannot write the run root {self.path.parent}: {error.strerror}",
+                fix="choose a folder you may write with --run-root",
+            ) from error

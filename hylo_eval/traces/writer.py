@@ -1,0 +1,207 @@
+"""Writing a trace: exclusive, hashed as it goes, and renamed only when it is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import attrs
+import orjson
+
+from hylo_core.trace import (
+    EpisodeEnd,
+    EpisodeStart,
+    ErrorEvent,
+    ResetEvent,
+    SafetyEvent,
+    StepEvent,
+)
+from hylo_eval.errors import EvalError
+from hylo_eval.traces.encoding import encode_number, encode_value
+
+PARTIAL: Final = ".partial"
+_OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY
+_DRAIN_BYTES: Final = 1 << 16
+
+
+@attrs.frozen
+class TraceDigests:
+    """What identifies a finished trace.
+
+    Attributes:
+        trace_sha256: Digest of every byte up to and including the end event's newline.
+        behaviour_sha256: Digest of the stable part of every event: equal for equal behaviour.
+        size: Bytes written.
+    """
+
+    trace_sha256: str
+    behaviour_sha256: str
+    size: int
+
+
+class TraceWriter:
+    """Writes ``<path>.partial``, opened exclusively, and renames it to ``path`` at the end event.
+
+    Each line is the stable part of an event with one last member ``volatile``; the stable part goes into
+    ``behaviour_sha256``, the whole line into ``trace_sha256``.
+
+    Args:
+        path: The trace's final name.
+        fsync: Force the bytes to disk before the rename, for power loss. Without it a finished trace survives the
+            death of every process, not of the machine.
+
+    Raises:
+        EvalError: The file exists (no two processes ever write one path), or cannot be written.
+    """
+
+    def __init__(self, path: Path, *, fsync: bool = False) -> None:
+        self.path = path
+        self._partial = path.with_name(path.name + PARTIAL)
+        self._fsync = fsync
+        self._trace = hashlib.sha256()
+        self._behaviour = hashlib.sha256()
+        self._size = 0
+        self._stable: list[bytes] = []
+        self._lines: list[bytes] = []
+        self._pending = 0
+        self.digests: TraceDigests | None = None
+        if path.exists():
+            raise EvalError(f"the trace {path} exists already; a trace is written once")
+        try:
+            descriptor = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError as error:
+            raise EvalError(f"another process is writing {self._partial}, or died doing so") from error
+        except OSError as error:
+            raise EvalError(f"cannot write the trace {self._partial}: {error.strerror}") from error
+        self._file = os.fdopen(descriptor, "wb")
+
+    def start(self, event: EpisodeStart) -> None:
+        """Write the first event."""
+        members = event.to_dict()
+        members.pop("volatile", None)
+        self._write({"type": event.type, "schema": event.schema, **members}, event.volatile)
+
+    def reset(self, event: ResetEvent) -> None:
+        """Write the initial state."""
+        stable = {
+            "type": event.type,
+            "instruction": event.instruction,
+            "success": event.success,
+            "settle_steps": event.settle_steps,
+            "state_digest": event.state_digest,
+            "model_digest": event.model_digest,
+            "observation": _encode_members(event.observation),
+            "images": dict(event.images),
+        }
+        self._write(stable, event.volatile)
+
+    def step(self, event: StepEvent) -> None:
+        """Write one control step: the hot path of the harness."""
+        reward = event.reward
+        applied = encode_value(event.applied)
+        stable: dict[str, Any] = {
+            "type": "step",
+            "index": event.index,
+            "proposed": applied if event.proposed is event.applied else encode_value(event.proposed),
+            "applied": applied,
+            "inference": event.inference,
+            "reward": reward if reward - reward == 0.0 else encode_number(reward),
+            "terminated": event.terminated,
+            "truncated": event.truncated,
+            "success": event.success,
+            "observation": {key: encode_value(value) for key, value in event.observation.items()},
+        }
+        if event.images:
+            stable["images"] = event.images
+        if event.goal is not None:
+            stable["goal"] = event.goal
+        if event.disagreement:
+            stable["disagreement"] = True
+        self._write(stable, event.volatile)
+
+    def safety(self, event: SafetyEvent) -> None:
+        """Write an intervention."""
+        stable = {
+            "type": event.type,
+            "index": event.index,
+            "filter": event.filter,
+            "reason": event.reason,
+            "proposed": encode_value(event.proposed),
+            "applied": encode_value(event.applied),
+            "abort": event.abort,
+        }
+        self._write(stable, None)
+
+    def error(self, event: ErrorEvent) -> None:
+        """Write what failed."""
+        members = event.to_dict()
+        members.pop("volatile", None)
+        self._write({"type": event.type, **members}, event.volatile)
+
+    def end(self, event: EpisodeEnd) -> TraceDigests:
+        """Write the end event and give the file its final name.
+
+        The end event's own ``volatile`` gains ``behaviour_sha256``, which a reader can check.
+        """
+        members = event.to_dict()
+        members.pop("volatile", None)
+        stable = orjson.dumps({"type": event.type, **members})
+        self._stable.append(stable)
+        self._drain()
+        behaviour = f"sha256:{self._behaviour.hexdigest()}"
+        self._lines.append(_join(stable, {**event.volatile, "behaviour_sha256": behaviour}))
+        self._drain(behaviour_done=True)
+        self._file.flush()
+        if self._fsync:
+            os.fsync(self._file.fileno())
+        self._file.close()
+        self._partial.rename(self.path)
+        self.digests = TraceDigests(f"sha256:{self._trace.hexdigest()}", behaviour, self._size)
+        return self.digests
+
+    def close(self) -> None:
+        """Close the file; without an end event it stays ``.partial`` and is nobody's result."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _write(self, stable: Mapping[str, Any], volatile: Mapping[str, Any] | None) -> None:
+        encoded = orjson.dumps(stable, option=_OPTIONS)
+        self._stable.append(encoded)
+        self._lines.append(_join(encoded, volatile))
+        self._pending += len(encoded)
+        if self._pending > _DRAIN_BYTES:
+            self._drain()
+
+    def _drain(self, *, behaviour_done: bool = False) -> None:
+        """Hash and write what has gathered: a few large calls in place of four small ones a step."""
+        if not behaviour_done:
+            self._stable.append(b"")
+            self._behaviour.update(b"\n".join(self._stable))
+            self._stable.clear()
+        data = b"".join(self._lines)
+        self._lines.clear()
+        self._pending = 0
+        self._trace.update(data)
+        self._size += len(data)
+        self._file.write(data)
+
+
+def _join(stable: bytes, volatile: Mapping[str, Any] | None) -> bytes:
+    if not volatile:
+        return stable + b"\n"
+    return stable[:-1] + b',"volatile":' + orjson.dumps(volatile, default=dict) + b"}\n"
+
+
+def _encode_members(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: encode_value(value) for key, value in members.items()}
