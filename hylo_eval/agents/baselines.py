@@ -1,13 +1,13 @@
 """Agents that know nothing of the task: zero, random, and the replay of recorded actions.
 
-They are the controls of an evaluation. A task that ``zero`` solves is no task, a policy that does not beat ``random``
-has learnt nothing, and ``replay`` of a recorded success must succeed again, or env and recording disagree.
+They are the controls of an evaluation. A task that ``zero`` solves is no task, a policy that does not beat
+``random`` has learnt nothing, and ``replay`` of a recorded success must succeed again, or env and recording
+disagree.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +18,8 @@ from hylo_eval.agents.protocol import AgentSession, Reply, StatelessSession
 from hylo_eval.errors import AgentError, TraceError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -59,7 +61,7 @@ class ZeroAgent:
 
 
 class RandomAgent:
-    """Uniform actions within the bounds, drawn from the episode's seed; entries that are an index are integers.
+    """Uniform actions within the bounds, drawn from the episode's seed; an index is a whole number.
 
     Args:
         action_size: Entries of the action; 0 takes size and bounds from the env (:meth:`meet`).
@@ -216,11 +218,10 @@ def _index_traces(path: Path) -> dict[str, Path]:
 
 
 def _instance_key(path: Path) -> str:
-    start = next(_events(path), {})
-    try:
-        return TaskInstance.from_dict(start["instance"], source=str(path)).key
-    except KeyError as error:
-        raise TraceError(path, 1, "is no episode_start event; this is no trace") from error
+    start = next(_events(path), None)
+    if start is None or "instance" not in start:
+        raise TraceError(path, 1, "is no episode_start event; this is no trace")
+    return TaskInstance.from_dict(start["instance"], source=str(path)).key
 
 
 def _applied_actions(path: Path) -> list[Floats]:
@@ -231,7 +232,8 @@ def _applied_actions(path: Path) -> list[Floats]:
         if event.get("type") != "step":
             continue
         applied = event.get("applied")
-        # A list of numbers and nothing else: the words "NaN" and "Infinity" of a trace are no action to repeat.
+        # A list of numbers and nothing else: the words "NaN" and "Infinity" of a trace are no action to
+        # repeat.
         if not isinstance(applied, list) or not all(_is_number(item) for item in cast("list[Any]", applied)):
             raise TraceError(path, line, "the applied action is no list of finite numbers")
         actions.append(np.array(applied, dtype=np.float64))

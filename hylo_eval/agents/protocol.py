@@ -102,3 +102,9 @@ class MeetsEnv(Protocol):
             AgentError: The agent cannot act in such an env.
         """
         ...
+
+
+def meet_env(agent: object, env_spec: EnvSpec) -> None:
+    """Introduce an agent to an env just made; agents that adapt to nothing have no ``meet``, and nothing happens."""
+    if isinstance(agent, MeetsEnv):
+        agent.meet(env_spec)

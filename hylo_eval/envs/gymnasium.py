@@ -4,14 +4,15 @@ Gymnasium has no notion of success, so a task says what success is, by exactly o
 
 * ``success_key``: a key of ``info`` that the env sets at every step to true or false (or 1 or 0);
 * ``success_rule = "terminated"``: the env ended the episode itself, as MountainCar does at the flag;
-* ``success_rule = "return_at_least"`` with ``success_threshold``: the rewards of the episode so far add up to it, as
-  CartPole's 475 steps upright.
+* ``success_rule = "return_at_least"`` with ``success_threshold``: the rewards of the episode so far add up to
+  it, as CartPole's 475 steps upright.
 
-The env's time limit is lifted, because the harness owns the horizon. A Box observation becomes a dict of one key,
-``observation``; a Dict observation of boxes stays what it is. A Discrete action is one number, the index of the choice.
+The env's time limit is lifted, because the harness owns the horizon. A Box observation becomes a dict of one
+key, ``observation``; a Dict observation of boxes stays what it is. A Discrete action is one number, the index
+of the choice.
 
-The env draws its initial state from the seed it is given at reset. Whether it keeps anything else from one episode to
-the next is its own affair: ``hylo-eval check-env`` tells.
+The env draws its initial state from the seed it is given at reset. Whether it keeps anything else from one
+episode to the next is its own affair: ``hylo-eval check-env`` tells.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from hylo_eval.envs.task_support import (
     require_init,
     static_instruction,
 )
-from hylo_eval.errors import EnvError
+from hylo_eval.errors import AgentError, EnvError
 
 OBSERVATION: Final = "observation"
 """The key a Box observation is wrapped into."""
@@ -49,11 +50,13 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     """The environment of one task on a registered id; the class is its own factory.
 
     Args:
-        task: Params ``id`` (text); ``success_key`` or ``success_rule`` (text), see the module; ``success_threshold``
-            (a number, with the rule ``return_at_least``); ``kwargs`` (a table, passed to ``gymnasium.make``).
+        task: Params ``id`` (text); ``success_key`` or ``success_rule`` (text), see the module;
+            ``success_threshold`` (a number, with the rule ``return_at_least``); ``kwargs`` (a table, passed
+            to ``gymnasium.make``).
 
     Raises:
-        EnvError: The id is not registered or cannot be made, a param is not understood, or a space is not supported.
+        EnvError: The id is not registered or cannot be made, a param is not understood, or a space is not
+            supported.
     """
 
     def __init__(self, task: TaskSpec) -> None:
@@ -67,8 +70,13 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         self._wrapped = isinstance(self._env.observation_space, gymnasium.spaces.Box)
         self._closed = False
         self.observation_space = _observation_space(task, self._env.observation_space)
-        self.action_space = _action_space(task, self._env.action_space)
-        self.env_spec = _env_spec(self)
+        self.action_space = _action_space(self._env.action_space, self._discrete)
+        self.env_spec = EnvSpec(
+            action=_action_slices(self.action_space, discrete=self._discrete is not None),
+            state=_state_specs(self.observation_space),
+            instruction_source="benchmark",
+            success_source=self._success.source,
+        )
         self.versions = installed_versions("gymnasium")
         self.renderer = "none"
 
@@ -106,11 +114,13 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     def _command(self, action: NDArray[Any]) -> Any:
         if self._discrete is None:
             return np.array(action, dtype=self._env.action_space.dtype)
-        value = float(np.asarray(action).reshape(()) if np.ndim(action) == 0 else np.asarray(action)[0])
+        value = float(action[0])
         low, high = self._discrete
         if not value.is_integer() or not low <= value <= high:
-            raise EnvError(
-                f"the action of task {self._task.id!r} must be an integer in [{low}, {high}], not {value:g}"
+            # Choosing is the agent's business: rounding here would play another policy than the one
+            # evaluated.
+            raise AgentError(
+                f"the action of {self._task.id!r} is an integer in [{low}, {high}], not {value:g}"
             )
         return np.int64(value)
 
@@ -140,12 +150,17 @@ class _SuccessRule:
             )
         if self._rule is not None and self._rule not in RULES:
             raise EnvError(
-                f"param 'success_rule' of task {task.id!r} must be one of {', '.join(RULES)}, not {self._rule!r}"
+                f"param 'success_rule' of {task.id!r} must be one of {', '.join(RULES)}, not {self._rule!r}"
             )
         if (self._rule == "return_at_least") != ("success_threshold" in params):
             raise EnvError(
-                f"task {task.id!r}: 'success_threshold' goes with success_rule 'return_at_least', and only there"
+                f"task {task.id!r}: 'success_threshold' goes with success_rule 'return_at_least', nowhere else"
             )
+
+    @property
+    def source(self) -> str:
+        """What decides, for the env's spec."""
+        return f"info[{self._key!r}]" if self._key is not None else str(self._rule)
 
     def restart(self) -> None:
         self._return = 0.0
@@ -163,7 +178,7 @@ class _SuccessRule:
         return self._from_info(info)
 
     def _from_info(self, info: Mapping[str, Any]) -> bool:
-        if self._key not in info:
+        if self._key is None or self._key not in info:
             listed = ", ".join(sorted(info)) or "nothing"
             raise EnvError(f"the env's info has no success key {self._key!r} (it has {listed})")
         value = info[self._key]
@@ -186,6 +201,7 @@ def _make(task: TaskSpec) -> gymnasium.Env[Any, Any]:
 
 
 def _discrete(task: TaskSpec, space: gymnasium.Space[Any]) -> tuple[int, int] | None:
+    """First and last index of a Discrete action space; None for a vector of numbers."""
     if isinstance(space, gymnasium.spaces.Discrete):
         return int(space.start), int(space.start + space.n - 1)
     if isinstance(space, gymnasium.spaces.Box) and len(space.shape) == 1:
@@ -195,41 +211,33 @@ def _discrete(task: TaskSpec, space: gymnasium.Space[Any]) -> tuple[int, int] | 
     )
 
 
-def _action_space(task: TaskSpec, space: gymnasium.Space[Any]) -> gymnasium.Space[Any]:
-    choices = _discrete(task, space)
+def _action_space(space: gymnasium.Space[Any], choices: tuple[int, int] | None) -> Any:
     return space if choices is None else gymnasium.spaces.Box(*choices, (1,), np.int64)
 
 
 def _observation_space(task: TaskSpec, space: gymnasium.Space[Any]) -> gymnasium.spaces.Dict:
     if isinstance(space, gymnasium.spaces.Box):
         return gymnasium.spaces.Dict({OBSERVATION: space})
-    if isinstance(space, gymnasium.spaces.Dict):
-        flat = {
-            name: member for name, member in space.spaces.items() if isinstance(member, gymnasium.spaces.Box)
-        }
-        if len(flat) == len(space.spaces):
-            return gymnasium.spaces.Dict(dict(flat))
+    members = cast("dict[str, Any]", getattr(space, "spaces", {}))
+    if isinstance(space, gymnasium.spaces.Dict) and all(
+        isinstance(member, gymnasium.spaces.Box) for member in members.values()
+    ):
+        return gymnasium.spaces.Dict(members)
     raise EnvError(
         f"task {task.id!r}: the observation space {space} is not supported; Box and Dict of Box are"
     )
 
 
-def _env_spec(env: GymnasiumEnv) -> EnvSpec:
-    """Shapes and bounds are known from the spaces; units and frames are not, and say so."""
-    action = cast("gymnasium.spaces.Box", env.action_space)
-    spaces = cast("gymnasium.spaces.Dict", env.observation_space).spaces
-    return EnvSpec(
-        action=_action_slices(action, discrete=env._discrete is not None),  # noqa: SLF001
-        state=tuple(
-            StateSpec(name=name, shape=tuple(space.shape or ()), dtype=str(space.dtype))
-            for name, space in spaces.items()
-        ),
-        instruction_source="benchmark",
-        success_source=str(env._task.params.get("success_key") or env._task.params["success_rule"]),  # noqa: SLF001
+def _state_specs(space: gymnasium.spaces.Dict) -> tuple[StateSpec, ...]:
+    """Shapes are known from the spaces; units and frames are not, and say so."""
+    members: dict[str, Any] = dict(space.spaces)
+    return tuple(
+        StateSpec(name=name, shape=tuple(member.shape), dtype=str(member.dtype))
+        for name, member in members.items()
     )
 
 
-def _action_slices(space: gymnasium.spaces.Box, *, discrete: bool) -> tuple[ActionSlice, ...]:
+def _action_slices(space: Any, *, discrete: bool) -> tuple[ActionSlice, ...]:
     """One slice where all entries have the same bounds, else one an entry."""
     bounds = [(float(low), float(high)) for low, high in zip(space.low, space.high, strict=True)]
     if discrete:

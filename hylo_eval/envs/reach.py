@@ -1,4 +1,4 @@
-"""``reach``: a point robot in numpy, small enough to read in one sitting. For tests and for learning the interface.
+"""``reach``: a point robot in numpy, small enough to read in one sitting, for tests and for learning.
 
 The robot is a point in a box-shaped room. An action is a velocity command in m/s. The robot follows it with a
 first-order lag, as a velocity-controlled arm does: over one control period ``dt`` with time constant ``tau``
@@ -6,9 +6,9 @@ first-order lag, as a velocity-controlled arm does: over one control period ``dt
     v <- v + (1 - exp(-dt / tau)) * (command - v)
     x <- x + dt * v
 
-which is the exact solution of ``tau * dv/dt = command - v`` for a constant command, followed by one Euler step. The
-task has succeeded while the point is within ``tolerance_m`` of the goal. The goal is a param of the task; the start
-is drawn from the instance's seed.
+which is the exact solution of ``tau * dv/dt = command - v`` for a constant command, followed by one Euler
+step. The task has succeeded while the point is within ``tolerance_m`` of the goal. The goal is a param of the
+task; the start is drawn from the instance's seed.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ReachEnv(gymnasium.Env[Any, Any]):
         return self._observe(), info
 
     def step(self, action: Floats) -> tuple[dict[str, Floats], float, bool, bool, dict[str, Any]]:
-        """Follow a velocity command, shape (3,), m/s, for a control period. Reward: minus the distance in m."""
+        """Follow a velocity command, shape (3,), m/s, for one period. Reward: minus the distance in m."""
         command = np.clip(np.asarray(action, dtype=np.float64), -MAX_SPEED_M_S, MAX_SPEED_M_S)
         self._velocity = self._velocity + self._gain * (command - self._velocity)
         moved = self._position + self._velocity / CONTROL_HZ

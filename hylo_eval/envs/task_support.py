@@ -29,7 +29,8 @@ def read_params(
 
     Args:
         task: The task.
-        required: Names and types (``str``, ``bool``, ``int``, ``float``, ``tuple``, ``Mapping``) that must be there.
+        required: Names and types (``str``, ``bool``, ``int``, ``float``, ``tuple``, ``Mapping``) that must be
+            there.
         optional: Names and types that may be there; absent ones are absent from the result.
 
     Raises:
@@ -48,7 +49,7 @@ def read_params(
     for name, value in task.params.items():
         if not _fits(value, known[name]):
             raise EnvError(
-                f"param {name!r} of task {task.id!r} must be {_TYPE_NAMES[known[name]]}, not {describe(value)}"
+                f"param {name!r} of {task.id!r} must be {_TYPE_NAMES[known[name]]}, not {describe(value)}"
             )
     return dict(task.params)
 
@@ -86,7 +87,8 @@ def require_init(task: TaskSpec, kind: type) -> None:
     """
     if not isinstance(task.init, kind):
         raise EnvError(
-            f"task {task.id!r} has an init of kind {task.init.kind!r}, but this family takes {kind.__dict__['kind']!r}"
+            f"task {task.id!r} has an init of kind {task.init.kind!r}, "
+            f"but this family takes {kind.__dict__['kind']!r}"
         )
 
 
