@@ -54,7 +54,11 @@ class ZeroAgent:
 
         low, high = self._bounds.limits()
         action = np.clip(np.zeros(len(low)), low, high)
-        return StatelessSession(lambda _: Reply(action.copy()))
+
+        def act(_: Mapping[str, Any]) -> Reply:
+            return Reply(action.copy())
+
+        return StatelessSession(act)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -154,7 +154,7 @@ class _SuccessRule:
             )
         if (self._rule == "return_at_least") != ("success_threshold" in params):
             raise EnvError(
-                f"task {task.id!r}: 'success_threshold' goes with success_rule 'return_at_least', nowhere else"
+                f"task {task.id!r}: 'success_threshold' goes with success_rule 'return_at_least' alone"
             )
 
     @property
