@@ -134,9 +134,8 @@ def dump_benchmark(benchmark: Benchmark) -> str:
     own = {name: value for name, value in metadata.items() if name not in (ENV, ENV_OPTIONS)}
     scalars = {name: members.pop(name) for name in ("episodes_per_task",) if name in members}
     document: dict[str, Any] = {**head, **scalars, ENV: env}
-    for name, table in ((ENV_OPTIONS, options), ("metadata", own), *members.items()):
-        if table:
-            document[name] = table
+    tables = {ENV_OPTIONS: options, "metadata": own, **members}
+    document |= {name: table for name, table in tables.items() if table}
     document["tasks"] = tasks
     return tomli_w.dumps(document)
 

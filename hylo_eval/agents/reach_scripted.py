@@ -38,9 +38,7 @@ class ReachScripted:
         self._speed = speed
         self.info = AgentInfo(name="reach-scripted", version="1", components={"speed": speed})
         self.spec = AgentSpec(
-            action=(
-                ActionSlice(name="velocity", start=0, stop=3, mode="absolute", unit="m/s", frame="world"),
-            ),
+            action=(ActionSlice(name="velocity", start=0, stop=3, mode="absolute", unit="m/s", frame="world"),),
             state=(
                 StateSpec(name="position", shape=(3,), unit="m", frame="world"),
                 StateSpec(name="goal", shape=(3,), unit="m", frame="world"),

@@ -17,7 +17,10 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
     "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate or freeze a benchmark."),
     "check-env": ("hylo_eval.cli.check_env:check_env", "Check an environment against the contract."),
-    "doctor": ("hylo_eval.cli.doctor:doctor", "Say what is installed here, what works, and how to fix what does not."),
+    "doctor": (
+        "hylo_eval.cli.doctor:doctor",
+        "Say what is installed here, what works, and how to fix what does not.",
+    ),
 }
 """Name, reference and one line of every command."""
 

@@ -8,14 +8,14 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import click
 
 from hylo_eval import plugins
 from hylo_eval.benchmarks import env_of, find_benchmark
-from hylo_eval.cli.terminal import console, describe_summary, percent, printable
+from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.options import read_options, split_pairs
 
@@ -125,7 +125,10 @@ def evaluate_command(**options: Any) -> EvalResult:
 
 def _env(name: str, defaults: Mapping[str, Any], given: Mapping[str, str]) -> Made:
     factory = plugins.load("envs", name)
-    options = {**read_options(factory, defaults, what=f"env {name!r}"), **read_options(factory, given, what=f"env {name!r}")}
+    options = {
+        **read_options(factory, defaults, what=f"env {name!r}"),
+        **read_options(factory, given, what=f"env {name!r}"),
+    }
     return Made(factory, {"ref": plugins.ref_of("envs", name), "options": options}, options)
 
 
@@ -166,7 +169,7 @@ def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
         raise EvalError(f"{path}: agent: must be the alias or reference of an agent")
     if not isinstance(options, dict):
         raise EvalError(f"{path}: options: must be a table")
-    return name, options
+    return name, cast("dict[str, Any]", options)
 
 
 def _scorer(name: str) -> Any:
@@ -218,7 +221,7 @@ def _close_agent(agent: Any) -> None:
         console(stderr=True).print(f"warning: closing the agent raised {type(error).__name__}: {printable(str(error))}")
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -324,20 +327,10 @@ def _print_report(result: EvalResult) -> None:
         f"agent {printable(log.agent.name)} {printable(log.agent.version)}"
     )
     table = Table(box=None, pad_edge=False)
-    for column in ("score", "mean  [95 % interval]", "scored", "abstained", "if all abstained failed / succeeded"):
-        table.add_column(column, justify="left")
+    for column in ("score", "mean", "95 % interval", "scored"):
+        table.add_column(column, no_wrap=True)
     for name, summary in result.summaries.items():
-        reasons = ", ".join(f"{count} {reason}" for reason, count in summary.abstained.items())
-        bounds = ""
-        if summary.worst_case and summary.n_abstained:
-            bounds = f"{percent(summary.worst_case[0])} / {percent(summary.worst_case[1])}"
-        table.add_row(
-            printable(name),
-            describe_summary(summary),
-            f"{summary.n_scored}/{summary.n_attempted}",
-            reasons or "0",
-            bounds,
-        )
+        table.add_row(printable(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
     out.print(table)
     _print_notes(result)
     out.print(f"run: {result.run.path}")
@@ -345,6 +338,9 @@ def _print_report(result: EvalResult) -> None:
 
 def _print_notes(result: EvalResult) -> None:
     out = console()
+    for name, summary in result.summaries.items():
+        if summary.n_abstained:
+            out.print(describe_abstentions(printable(name), summary))
     statuses: dict[str, int] = {}
     for sample in result.log.samples:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1

@@ -35,13 +35,21 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def describe_summary(summary: ScoreSummary) -> str:
-    """Mean and interval of one scorer in a line."""
+def describe_summary(summary: ScoreSummary) -> tuple[str, str]:
+    """Mean and interval of one scorer."""
     if summary.mean is None:
-        return "nothing scored"
-    if summary.binary and summary.scorer.startswith("success"):
-        text = percent(summary.mean)
-        if summary.interval:
-            text += f"  [{percent(summary.interval[0])}, {percent(summary.interval[1])}]"
-        return text
-    return number(summary.mean)
+        return "-", ""
+    if not summary.binary:
+        return number(summary.mean), ""
+    interval = summary.interval
+    return percent(summary.mean), f"[{percent(interval[0])}, {percent(interval[1])}]" if interval else ""
+
+
+def describe_abstentions(name: str, summary: ScoreSummary) -> str:
+    """How many episodes a scorer said nothing about, why, and what they could have changed."""
+    reasons = ", ".join(f"{count} {printable(reason)}" for reason, count in summary.abstained.items())
+    text = f"{name} abstained in {summary.n_abstained} of {summary.n_attempted}: {reasons}"
+    if summary.worst_case:
+        low, high = summary.worst_case
+        text += f"; {percent(low)} had they all failed, {percent(high)} had they all succeeded"
+    return text

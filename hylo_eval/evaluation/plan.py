@@ -74,7 +74,11 @@ def plan_run(
         EvalError: A name that names nothing, or a number below one.
     """
     split = _split(benchmark, split)
-    for name, value in (("--episodes", episodes), ("--max-episodes", max_episodes), ("--max-steps", max_steps)):
+    for name, value in (
+        ("--episodes", episodes),
+        ("--max-episodes", max_episodes),
+        ("--max-steps", max_steps),
+    ):
         if value is not None and value < 1:
             raise EvalError(f"{name} must be at least 1, not {value}")
     overrides: dict[str, int] = {}
@@ -124,9 +128,7 @@ def _task(benchmark: Benchmark, name: str) -> TaskSpec:
         return ends[0]
     known = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
     hint = did_you_mean(name, known)
-    raise EvalError(
-        f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}"
-    )
+    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}")
 
 
 def _keyed(instances: Sequence[TaskInstance], key: str, split: str) -> TaskInstance:

@@ -13,7 +13,7 @@ from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo, EpisodeTrace
 from hylo_eval.evallog.v01 import EvalLog, LoggedAgent, LoggedBenchmark, Sample
 from hylo_eval.evaluation.worker import Episode
-from hylo_eval.scoring.aggregate import ScoreSummary, summarise
+from hylo_eval.scoring.aggregate import ScoreSummary, is_binary, summarise
 from hylo_eval.traces.reader import read_trace
 
 SCORER_ERROR = "scorer_error"
@@ -44,9 +44,7 @@ def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstan
 def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> list[ScoredEpisode]:
     """Score the episodes of a run from their traces."""
     return [
-        ScoredEpisode(
-            episode=episode, scores=score_trace(scorers, read_trace(episode.result.path), episode.instance)
-        )
+        ScoredEpisode(episode=episode, scores=score_trace(scorers, read_trace(episode.result.path), episode.instance))
         for episode in episodes
     ]
 
@@ -54,7 +52,10 @@ def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> li
 def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dict[str, ScoreSummary]:
     """A summary a scorer, by name."""
     return {
-        scorer.name: summarise(scorer.name, (episode.scores[scorer.name] for episode in scored)) for scorer in scorers
+        scorer.name: summarise(
+            scorer.name, (episode.scores[scorer.name] for episode in scored), binary=is_binary(scorer)
+        )
+        for scorer in scorers
     }
 
 

@@ -214,7 +214,9 @@ class _Episode:
         self.reset_seconds = self.clock() - before
         self.view = ObservationView(observation)
         if not isinstance(info.get(members.INSTRUCTION), str):
-            raise EnvError(f"info[{members.INSTRUCTION!r}] must be text at reset, not {info.get(members.INSTRUCTION)!r}")
+            raise EnvError(
+                f"info[{members.INSTRUCTION!r}] must be text at reset, not {info.get(members.INSTRUCTION)!r}"
+            )
         _success_of(info)
         return observation, info
 
@@ -347,7 +349,9 @@ class _Episode:
             volatile=volatile,
         )
         digests = self.writer.end(event)
-        return EpisodeResult(end=event, path=self.writer.path, digests=digests, error=error, disagreements=self.disagreements)
+        return EpisodeResult(
+            end=event, path=self.writer.path, digests=digests, error=error, disagreements=self.disagreements
+        )
 
     def _close_session(self) -> str:
         """Close the agent's session; what it raises now changes no outcome, and is kept."""
@@ -355,14 +359,12 @@ class _Episode:
             return ""
         try:
             self.session.close()
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             return _clean(f"{type(error).__name__}: {error}")
         return ""
 
 
-def _end_reason(
-    spec: Any, index: int, event: StepEvent, *, first_success: bool
-) -> tuple[str, bool | None] | None:
+def _end_reason(spec: Any, index: int, event: StepEvent, *, first_success: bool) -> tuple[str, bool | None] | None:
     """Why the episode ends after this step and what ``success_at_end`` is, or None when it goes on.
 
     An episode that ends because of its first success, before its horizon, says nothing about its end.
@@ -400,16 +402,17 @@ def _flag(value: Any, name: str) -> bool:
     if value is True or value is False:
         return value
     if isinstance(value, np.bool_):
-        return bool(value)
+        return value == np.True_
     raise EnvError(f"{name} must be a bool, not {value!r}")
 
 
 def _reward(value: Any) -> float:
     if type(value) is float:
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number, np.ndarray)) or np.ndim(value):
+    array: Any = np.asarray(value)
+    if isinstance(value, str) or array.ndim or array.dtype.kind not in "fiu":
         raise EnvError(f"the reward must be a number, not {value!r}")
-    return float(value)
+    return float(array)
 
 
 def _action_shape(space: Any) -> tuple[int, ...] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,8 +47,7 @@ def encode_value(value: Any) -> Any:
 def decode_numbers(value: Any) -> Any:
     """Undo :func:`encode_value` for numbers: the three texts become floats again, at any depth."""
     if isinstance(value, list):
-        items: list[Any] = value
-        return [decode_numbers(item) for item in items]
+        return [decode_numbers(item) for item in cast("list[Any]", value)]
     if isinstance(value, str):
         return NON_FINITE.get(value, value)
     return value
@@ -58,12 +57,13 @@ def is_picture(value: Any) -> bool:
     """Whether an observation is kept as a digest: a picture, or an array too large for a line."""
     if not isinstance(value, np.ndarray):
         return False
-    return (value.dtype == np.uint8 and value.ndim >= 2) or value.size > MAX_INLINE_NUMBERS
+    array = cast("np.ndarray[Any, np.dtype[Any]]", value)
+    return bool(array.dtype == np.uint8 and array.ndim >= 2) or array.size > MAX_INLINE_NUMBERS
 
 
-def picture_digest(value: np.ndarray[Any, Any]) -> str:
+def picture_digest(value: Any) -> str:
     """``sha256:`` digest of the raw pixels in row order; shape and dtype stand in the start event."""
-    return f"sha256:{hashlib.sha256(np.ascontiguousarray(value)).hexdigest()}"
+    return f"sha256:{hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()}"
 
 
 def split_observation(observation: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
