@@ -1,12 +1,14 @@
 """``fetch``: FetchReach, FetchPush and FetchPickAndPlace of Gymnasium-Robotics.
 
-The simulator's own reset draws object and goal from the seed and restores the rest; the time limit of 50 steps is
-lifted, because the harness owns the horizon. ``info["success"]`` is the simulator's ``is_success``: the gripper
-(reach) or the object (push, pick and place) within 5 cm of the goal.
+The simulator's own reset draws object and goal from the seed and restores the rest; the time limit of 50
+steps is lifted, because the harness owns the horizon. ``info["success"]`` is the simulator's ``is_success``:
+the gripper (reach) or the object (push, pick and place) within 5 cm of the goal.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -45,11 +47,12 @@ MAX_IMAGE_SIZE = 1024
 Observation = dict[str, NDArray[Any]]
 
 
-class FetchEnv(gymnasium.Env[Observation, NDArray[Any]]):
+class FetchEnv(gymnasium.Env[Any, Any]):
     """The environment of one Fetch task; the class is its own factory.
 
-    Observations, float64: ``observation`` (10,) for reach and (25,) with an object, ``achieved_goal`` (3,) m and
-    ``desired_goal`` (3,) m in the world frame; with ``image_size`` also ``image`` (size, size, 3) uint8 RGB, upright.
+    Observations, float64: ``observation`` (10,) for reach and (25,) with an object, ``achieved_goal`` (3,) m
+    and ``desired_goal`` (3,) m in the world frame; with ``image_size`` also ``image`` (size, size, 3) uint8
+    RGB, upright.
 
     Args:
         task: Param ``env_id``, one of :data:`INSTRUCTIONS`.
@@ -126,8 +129,8 @@ class FetchEnv(gymnasium.Env[Observation, NDArray[Any]]):
     def _observe(self, observation: Observation) -> Observation:
         if not self._image_size:
             return observation
-        # Drawing runs mj_forward, which leaves another warm start for the solver: without putting it back, an episode
-        # with pictures would follow another trajectory than the same episode without.
+        # Drawing runs mj_forward, which leaves another warm start for the solver: without putting it back, an
+        # episode with pictures would follow another trajectory than the same episode without.
         data = self._simulator.data
         warm_start = data.qacc_warmstart.copy()
         picture = self._simulator.render()
@@ -138,8 +141,9 @@ class FetchEnv(gymnasium.Env[Observation, NDArray[Any]]):
 def freeze(benchmark_id: str) -> Benchmark:
     """The definition of a Fetch benchmark, from the installed simulator.
 
-    Success is judged at the last of the registered 50 steps, as in the paper that introduced the tasks (Plappert et
-    al. 2018, arXiv:1802.09464): the goal has to be held, so the episode does not stop at the first success.
+    Success is judged at the last of the registered 50 steps, as in the paper that introduced the tasks
+    (Plappert et al. 2018, arXiv:1802.09464): the goal has to be held, so the episode does not stop at the
+    first success.
 
     Args:
         benchmark_id: ``fetch_reach``, ``fetch_push`` or ``fetch_pick_and_place``.
@@ -179,7 +183,10 @@ def freeze(benchmark_id: str) -> Benchmark:
 
 def _register() -> None:
     try:
-        import gymnasium_robotics
+        # The package prints advice about environments of another family to standard error while it is
+        # imported.
+        with contextlib.redirect_stderr(io.StringIO()):
+            import gymnasium_robotics
     except ImportError as error:
         raise MissingSimulator("fetch", "fetch", str(error)) from error
     if "FetchReach-v4" not in gymnasium.registry:
@@ -219,12 +226,12 @@ def _env_spec(simulator: Any, image_size: int) -> EnvSpec:
     has_object = bool(simulator.has_object)
     state_size = int(simulator.observation_space["observation"].shape[0])
     layout = (
-        "gripper position (3), object position (3), object relative to gripper (3), finger positions (2), object euler "
-        "angles (3), object velocity relative to gripper (3), object angular velocity (3), gripper velocity (3), finger "
-        "velocities (2); velocities in units a control step"
+        "gripper position (3), object position (3), object relative to gripper (3), finger positions (2), "
+        "object euler angles (3), object velocity relative to gripper (3), object angular velocity (3), "
+        "gripper velocity (3), finger velocities (2); velocities a control step"
         if has_object
-        else "gripper position (3), finger positions (2), gripper velocity (3), finger velocities (2); velocities in "
-        "units a control step"
+        else "gripper position (3), finger positions (2), gripper velocity (3), finger velocities (2); "
+        "velocities a control step"
     )
     camera = CameraSpec(name=IMAGE, height=image_size or 1, width=image_size or 1, orientation="upright")
     return EnvSpec(
