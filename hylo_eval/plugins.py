@@ -29,11 +29,11 @@ class Plugin:
 
 BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
     "envs": (
-        Plugin("reach", "hylo_eval.envs.reach:ReachFactory", "a point robot in numpy, for tests and teaching"),
-        Plugin("fetch", "hylo_eval.envs.fetch:FetchFactory", "Gymnasium-Robotics FetchReach, FetchPush, FetchPickAndPlace"),
-        Plugin("metaworld", "hylo_eval.envs.metaworld:MetaworldFactory", "the 50 Meta-World tasks"),
+        Plugin("reach", "hylo_eval.envs.reach:ReachEnv", "a point robot in numpy, for tests and teaching"),
+        Plugin("fetch", "hylo_eval.envs.fetch:FetchEnv", "Gymnasium-Robotics FetchReach, FetchPush, FetchPickAndPlace"),
+        Plugin("metaworld", "hylo_eval.envs.metaworld:MetaworldEnv", "the 50 Meta-World tasks"),
         Plugin("libero", "hylo_eval.envs.libero:LiberoFactory", "the 130 LIBERO tasks"),
-        Plugin("gymnasium", "hylo_eval.envs.gymnasium:GymnasiumFactory", "any registered Gymnasium id"),
+        Plugin("gymnasium", "hylo_eval.envs.gymnasium:GymnasiumEnv", "any registered Gymnasium id"),
     ),
     "agents": (
         Plugin("zero", "hylo_eval.agents.baselines:ZeroAgent", "the zero action at every step"),

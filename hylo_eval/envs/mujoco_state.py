@@ -53,9 +53,13 @@ def state_digest(data: Any) -> str:
     return _digest(data.qpos, data.qvel, data.act, data.mocap_pos, data.mocap_quat)
 
 
-def model_digest(model: Any) -> str:
-    """Digest of ``body_pos`` and ``body_quat`` of ``mujoco.MjModel``: where fixtures stand."""
-    return _digest(model.body_pos, model.body_quat)
+def model_digest(model: Any, *more: Any) -> str:
+    """Digest of ``body_pos`` and ``body_quat`` of ``mujoco.MjModel`` (where fixtures stand) and of ``more`` arrays.
+
+    ``more`` is what sets an episode apart and stands neither in the state nor in the model, such as a goal position:
+    without it, two scenes that differ in their goal alone would count as one.
+    """
+    return _digest(model.body_pos, model.body_quat, *more)
 
 
 def _digest(*arrays: Any) -> str:

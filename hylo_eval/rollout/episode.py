@@ -54,12 +54,14 @@ class EpisodeResult:
         path: The trace.
         digests: What identifies it.
         error: What failed, if something did.
+        disagreements: Steps at which our evaluation of the goal and the simulator's own check differed.
     """
 
     end: EpisodeEnd
     path: Path
     digests: TraceDigests
     error: ErrorEvent | None = None
+    disagreements: int = 0
 
 
 def run_episode(
@@ -139,6 +141,7 @@ class _Episode:
         self.clock = clock
         self.phase = "reset"
         self.steps = 0
+        self.disagreements = 0
         self.success_once = False
         self.success = False
         self.session: AgentSession | None = None
@@ -286,6 +289,7 @@ class _Episode:
             self.phase = "record"
             writer.step(event)
             self.steps = index + 1
+            self.disagreements += event.disagreement
             first_success = success and not self.success_once
             self.success_once = self.success_once or success
             if members.UNSTABLE in info:
@@ -343,7 +347,7 @@ class _Episode:
             volatile=volatile,
         )
         digests = self.writer.end(event)
-        return EpisodeResult(end=event, path=self.writer.path, digests=digests, error=error)
+        return EpisodeResult(end=event, path=self.writer.path, digests=digests, error=error, disagreements=self.disagreements)
 
     def _close_session(self) -> str:
         """Close the agent's session; what it raises now changes no outcome, and is kept."""

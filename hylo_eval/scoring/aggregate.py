@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from hylo_core.score import Score
+from hylo_core.score import Score, Scorer
+from hylo_eval.errors import EvalError
 from hylo_eval.scoring.intervals import wilson_interval
 from hylo_eval.scoring.outcome import INFRASTRUCTURE_REASONS
 
@@ -23,7 +24,7 @@ class ScoreSummary:
         n_attempted: Episodes with an outcome.
         n_scored: Episodes with a number.
         abstained: Number of abstentions by reason.
-        binary: Whether every number is 0 or 1.
+        binary: Whether the scorer says 0 or 1 (it declares ``binary = True``).
         interval: Wilson's 95 % interval of a binary score; None for others and without scores.
         worst_case: Mean of a binary score with every abstention failed, and with every one succeeded.
     """
@@ -53,12 +54,23 @@ class ScoreSummary:
         return self.n_scored / self.n_attempted if self.n_attempted else 0.0
 
 
-def summarise(scorer: str, scores: Iterable[Score]) -> ScoreSummary:
-    """Summarise the scores of one scorer."""
+def is_binary(scorer: Scorer) -> bool:
+    """Whether a scorer declares that it says 0 or 1."""
+    return getattr(scorer, "binary", False) is True
+
+
+def summarise(scorer: str, scores: Iterable[Score], *, binary: bool) -> ScoreSummary:
+    """Summarise the scores of one scorer.
+
+    Raises:
+        EvalError: A scorer that declares itself binary says another number than 0 or 1.
+    """
     given = list(scores)
     values = [score.value for score in given if score.value is not None]
     abstained = Counter(str(score.metadata.get("reason", "unspecified")) for score in given if score.value is None)
-    binary = bool(values) and all(value in (0.0, 1.0) for value in values)
+    strays = [value for value in values if value not in (0.0, 1.0)] if binary else []
+    if strays:
+        raise EvalError(f"scorer {scorer!r} declares itself binary and says {strays[0]:g}")
     successes = int(sum(values)) if binary else 0
     attempted = len(given)
     return ScoreSummary(
@@ -69,5 +81,9 @@ def summarise(scorer: str, scores: Iterable[Score]) -> ScoreSummary:
         abstained=dict(sorted(abstained.items())),
         binary=binary,
         interval=wilson_interval(successes, len(values)) if binary else None,
-        worst_case=(successes / attempted, (successes + attempted - len(values)) / attempted) if binary else None,
+        worst_case=_bounds(successes, len(values), attempted) if binary and attempted else None,
     )
+
+
+def _bounds(successes: int, scored: int, attempted: int) -> tuple[float, float]:
+    return successes / attempted, (successes + attempted - scored) / attempted

@@ -12,6 +12,7 @@ class SuccessOnce:
     """1 when success held after any step, else 0. A safety abort or an unstable simulation is a failure."""
 
     name = "success_once"
+    binary = True
 
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Read the steps' own success."""
@@ -34,6 +35,7 @@ class SuccessAtEnd:
     """
 
     name = "success_at_end"
+    binary = True
 
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Read the last step's success."""
@@ -53,6 +55,7 @@ class Success:
     """Success as the task defines it: ``success_once`` or ``success_at_end``, by ``TaskSpec.success_at``."""
 
     name = "success"
+    binary = True
 
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Score by the task's own meaning of success."""

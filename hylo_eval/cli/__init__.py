@@ -1,0 +1,10 @@
+"""The command line. One thin module a command; none is imported before it is called."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """The console script ``hylo-eval``."""
+    from hylo_eval.cli.group import run
+
+    run()

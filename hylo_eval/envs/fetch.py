@@ -1,0 +1,269 @@
+"""``fetch``: FetchReach, FetchPush and FetchPickAndPlace of Gymnasium-Robotics.
+
+The simulator's own reset draws object and goal from the seed and restores the rest; the time limit of 50 steps is
+lifted, because the harness owns the horizon. ``info["success"]`` is the simulator's ``is_success``: the gripper
+(reach) or the object (push, pick and place) within 5 cm of the goal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from hylo_core.benchmark import Benchmark
+from hylo_core.spec import ActionSlice, CameraSpec, EnvSpec, StateSpec
+from hylo_core.task import Predicate, SeedInit, TaskSpec
+from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
+from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS, UNSTABLE
+from hylo_eval.envs.task_support import (
+    installed_versions,
+    instance_at_reset,
+    read_params,
+    require_env_success,
+    require_init,
+    static_instruction,
+)
+from hylo_eval.errors import EnvError, MissingSimulator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+INSTRUCTIONS: Mapping[str, str] = {
+    "FetchReach-v4": "move the gripper to the goal position",
+    "FetchPush-v4": "push the block to the goal position on the table",
+    "FetchPickAndPlace-v4": "bring the block to the goal position",
+}
+"""The Gymnasium ids this family runs. The simulator has no texts; these are ours."""
+
+IMAGE = "image"
+"""The observation key of the picture."""
+MAX_IMAGE_SIZE = 1024
+
+Observation = dict[str, NDArray[Any]]
+
+
+class FetchEnv(gymnasium.Env[Observation, NDArray[Any]]):
+    """The environment of one Fetch task; the class is its own factory.
+
+    Observations, float64: ``observation`` (10,) for reach and (25,) with an object, ``achieved_goal`` (3,) m and
+    ``desired_goal`` (3,) m in the world frame; with ``image_size`` also ``image`` (size, size, 3) uint8 RGB, upright.
+
+    Args:
+        task: Param ``env_id``, one of :data:`INSTRUCTIONS`.
+        image_size: Rows and columns of the picture in pixels; 0 renders nothing.
+
+    Raises:
+        MissingSimulator: Gymnasium-Robotics or MuJoCo is not installed.
+        EnvError: The task or an option is not one of this family.
+    """
+
+    def __init__(self, task: TaskSpec, *, image_size: int = 0) -> None:
+        require_init(task, SeedInit)
+        require_env_success(task)
+        env_id = read_params(task, required={"env_id": str})["env_id"]
+        if env_id not in INSTRUCTIONS:
+            raise EnvError(f"param 'env_id' of task {task.id!r} must be one of {', '.join(INSTRUCTIONS)}, not {env_id!r}")
+        if not 0 <= image_size <= MAX_IMAGE_SIZE:
+            raise EnvError(f"option 'image_size' must be in [0, {MAX_IMAGE_SIZE}] pixels, not {image_size}")
+        self._task = task
+        self._instruction = static_instruction(task)
+        self._image_size = image_size
+        self._simulator = _make_simulator(env_id, image_size)
+        self._watch = StabilityWatch(self._simulator.model, self._simulator.data)
+        self._closed = False
+        self.action_space = self._simulator.action_space
+        self.observation_space = _observation_space(self._simulator, image_size)
+        self.env_spec = _env_spec(self._simulator, image_size)
+        self.versions = installed_versions("gymnasium-robotics", "gymnasium", "mujoco")
+        self.renderer = _renderer() if image_size else "none"
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Restore the robot, then draw object and goal from the instance's seed."""
+        instance = instance_at_reset(self._task, seed, options)
+        super().reset(seed=instance.seed)
+        simulator = self._simulator
+        observation, _ = simulator.reset(seed=instance.seed)
+        self._watch.restart()
+        info = {
+            INSTRUCTION: self._instruction,
+            SUCCESS: _as_bool(simulator._is_success(observation["achieved_goal"], simulator.goal)),  # noqa: SLF001
+            STATE_DIGEST: state_digest(simulator.data),
+            MODEL_DIGEST: model_digest(simulator.model, simulator.goal),
+        }
+        return self._observe(observation), info
+
+    def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Apply one action, shape (4,), for 20 simulation steps. Reward: 0 at the goal, else -1."""
+        # One dtype whatever the agent sends: float32 and float64 of the same number move the arm differently.
+        command = np.asarray(action, dtype=np.float64)
+        observation, reward, terminated, truncated, result = self._simulator.step(command)
+        info: dict[str, Any] = {SUCCESS: _as_bool(result["is_success"])}
+        unstable = self._watch.check()
+        if unstable is not None:
+            info[UNSTABLE] = unstable
+        return self._observe(observation), float(reward), bool(terminated), bool(truncated), info
+
+    def gripper_opening(self) -> float | None:
+        """Distance between the fingers in m; None where the task holds them closed (reach, push)."""
+        if self._simulator.block_gripper:
+            return None
+        joints = ("robot0:l_gripper_finger_joint", "robot0:r_gripper_finger_joint")
+        return float(sum(self._simulator.data.joint(name).qpos[0] for name in joints))
+
+    def close(self) -> None:
+        """Release the simulator; a second call does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._simulator.close()
+
+    def _observe(self, observation: Observation) -> Observation:
+        if not self._image_size:
+            return observation
+        # Drawing runs mj_forward, which leaves another warm start for the solver: without putting it back, an episode
+        # with pictures would follow another trajectory than the same episode without.
+        data = self._simulator.data
+        warm_start = data.qacc_warmstart.copy()
+        picture = self._simulator.render()
+        data.qacc_warmstart[:] = warm_start
+        return {**observation, IMAGE: np.ascontiguousarray(picture)}
+
+
+def freeze(benchmark_id: str) -> Benchmark:
+    """The definition of a Fetch benchmark, from the installed simulator.
+
+    Success is judged at the last of the registered 50 steps, as in the paper that introduced the tasks (Plappert et
+    al. 2018, arXiv:1802.09464): the goal has to be held, so the episode does not stop at the first success.
+
+    Args:
+        benchmark_id: ``fetch_reach``, ``fetch_push`` or ``fetch_pick_and_place``.
+    """
+    env_id = {"fetch_reach": "FetchReach-v4", "fetch_push": "FetchPush-v4", "fetch_pick_and_place": "FetchPickAndPlace-v4"}[
+        benchmark_id
+    ]
+    _register()
+    registered = gymnasium.spec(env_id)
+    task = TaskSpec(
+        id=f"fetch/{benchmark_id.removeprefix('fetch_')}",
+        version="1.0",
+        instruction=INSTRUCTIONS[env_id],
+        init=SeedInit(),
+        success=Predicate(kind="builtin", name="env_success"),
+        max_steps=int(registered.max_episode_steps or 0),
+        params={"env_id": env_id},
+        tags=("fetch", "mujoco"),
+        success_at="end",
+        stop_on_success=False,
+        instruction_source="hylo",
+    )
+    return Benchmark(
+        id=benchmark_id,
+        version="1.0",
+        tasks=(task,),
+        splits={
+            "train": tuple(range(100)),
+            "validation": tuple(range(5000, 5020)),
+            "heldout": tuple(range(10000, 10020)),
+        },
+        metadata={"env": "fetch", "upstream": "gymnasium-robotics 1.4.2", "protocol": "arXiv:1802.09464"},
+    )
+
+
+def _register() -> None:
+    try:
+        import gymnasium_robotics
+    except ImportError as error:
+        raise MissingSimulator("fetch", "fetch", str(error)) from error
+    if "FetchReach-v4" not in gymnasium.registry:
+        gymnasium_robotics.register_robotics_envs()
+
+
+def _make_simulator(env_id: str, image_size: int) -> Any:
+    """The simulator without Gymnasium's wrappers, and so without its time limit."""
+    _register()
+    options: dict[str, Any] = {}
+    if image_size:
+        options = {"render_mode": "rgb_array", "width": image_size, "height": image_size}
+    return gymnasium.make(env_id, disable_env_checker=True, **options).unwrapped
+
+
+def _as_bool(success: Any) -> bool:
+    """The simulator's float32 success as a bool; anything but 0 and 1 is an error, not a guess."""
+    if success not in (0, 1):
+        raise EnvError(f"the simulator reports is_success = {success!r}, which is neither 0 nor 1")
+    return bool(success)
+
+
+def _observation_space(simulator: Any, image_size: int) -> gymnasium.spaces.Dict:
+    spaces: dict[str, Any] = dict(simulator.observation_space.spaces)
+    if image_size:
+        spaces[IMAGE] = gymnasium.spaces.Box(0, 255, (image_size, image_size, 3), np.uint8)
+    return gymnasium.spaces.Dict(spaces)
+
+
+def _renderer() -> str:
+    import os
+
+    return f"mujoco/{os.environ.get('MUJOCO_GL', 'default')}"
+
+
+def _env_spec(simulator: Any, image_size: int) -> EnvSpec:
+    has_object = bool(simulator.has_object)
+    state_size = int(simulator.observation_space["observation"].shape[0])
+    layout = (
+        "gripper position (3), object position (3), object relative to gripper (3), finger positions (2), object euler "
+        "angles (3), object velocity relative to gripper (3), object angular velocity (3), gripper velocity (3), finger "
+        "velocities (2); velocities in units a control step"
+        if has_object
+        else "gripper position (3), finger positions (2), gripper velocity (3), finger velocities (2); velocities in "
+        "units a control step"
+    )
+    camera = CameraSpec(name=IMAGE, height=image_size or 1, width=image_size or 1, orientation="upright")
+    return EnvSpec(
+        action=(
+            # 1.0 moves the target of the gripper by 5 cm from where the gripper is now.
+            ActionSlice(
+                name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world", low=-1.0, high=1.0
+            ),
+            # A finger target relative to where the finger is now; reach and push hold the fingers closed.
+            ActionSlice(
+                name="gripper",
+                start=3,
+                stop=4,
+                mode="delta",
+                unit="normalised",
+                frame="eef",
+                gripper="positive_opens",
+                low=-1.0,
+                high=1.0,
+            ),
+        ),
+        control_hz=round(1.0 / float(simulator.dt), 9),
+        step_seconds=round(float(simulator.dt), 9),
+        cameras=(camera,) if image_size else (),
+        state=(
+            StateSpec(
+                name="observation",
+                shape=(state_size,),
+                unit="mixed",
+                frame="world",
+                layout=layout,
+                privileged=has_object,
+            ),
+            StateSpec(
+                name="achieved_goal",
+                shape=(3,),
+                unit="m",
+                frame="world",
+                layout="object position" if has_object else "gripper position",
+                privileged=has_object,
+            ),
+            StateSpec(name="desired_goal", shape=(3,), unit="m", frame="world", layout="x y z"),
+        ),
+        instruction_source="benchmark",
+        success_source="simulator is_success",
+    )

@@ -1,0 +1,1 @@
+"""From a benchmark and an agent to a run folder."""

@@ -1,0 +1,274 @@
+"""``evaluate``: the whole path from benchmark and agent to an EvalLog, in this process."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from hylo_core.benchmark import Benchmark
+from hylo_core.score import Scorer
+from hylo_core.spec import SpecDifference, compare_specs
+from hylo_core.task import TaskInstance
+from hylo_core.trace import AgentInfo, BenchmarkRef
+from hylo_eval.agents.protocol import Agent
+from hylo_eval.envs.protocol import EnvFactory, renderer_of, spec_of, versions_of
+from hylo_eval.errors import EvalError
+from hylo_eval.evallog.v01 import EvalLog, write_evallog
+from hylo_eval.evaluation.manifest import RunSetup, build_manifest, describe_safety, write_manifest
+from hylo_eval.evaluation.plan import Plan, plan_run
+from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, score_episodes, summaries
+from hylo_eval.evaluation.worker import Episode, Worker
+from hylo_eval.scoring.aggregate import ScoreSummary
+from hylo_eval.scoring.counts import SafetyInterventions, Steps
+from hylo_eval.scoring.latency import LatencyP95
+from hylo_eval.scoring.success import Success
+from hylo_eval.traces.layout import RunFolder
+
+if TYPE_CHECKING:
+    from hylo_eval.safety.protocol import SafetyFilter
+
+DEFAULT_SCORERS: tuple[Scorer, ...] = (Success(), Steps(), SafetyInterventions(), LatencyP95())
+
+
+@attrs.frozen(kw_only=True)
+class EvalResult:
+    """What a run came to.
+
+    Attributes:
+        run: The run folder.
+        log: The EvalLog, as written to ``log_path``.
+        log_path: ``evallog.json``, or ``evallog.partial.json`` of a run that was stopped.
+        summaries: One a scorer, by name, in the order given.
+        scored: Every episode with its scores, in the order they ran.
+        complete: Whether every planned instance has an outcome.
+        differences: What agent and environment do not say or disagree on.
+    """
+
+    run: RunFolder
+    log: EvalLog
+    log_path: Path
+    summaries: Mapping[str, ScoreSummary]
+    scored: Sequence[ScoredEpisode]
+    complete: bool
+    differences: Sequence[SpecDifference] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0 when every instance has an outcome, something was scored and no infrastructure failed; else 3."""
+        primary = next(iter(self.summaries.values()), None)
+        if not self.complete or primary is None or primary.n_scored == 0:
+            return 3
+        return 3 if any(item.n_infrastructure for item in self.summaries.values()) or self.disagreements else 0
+
+    @property
+    def disagreements(self) -> int:
+        """Episodes in which our evaluation of the goal and the simulator's own check differed."""
+        return sum(episode.episode.result.disagreements > 0 for episode in self.scored)
+
+
+class Interrupted(KeyboardInterrupt):  # noqa: N818 - it is an interrupt, told apart from others by what it carries
+    """The operator stopped the run; what is finished is kept in ``result``."""
+
+    def __init__(self, result: EvalResult) -> None:
+        self.result = result
+        super().__init__(f"stopped after {len(result.scored)} episodes")
+
+
+def evaluate(
+    benchmark: Benchmark,
+    split: str | None,
+    *,
+    env_factory: EnvFactory,
+    agent: Agent,
+    run_root: Path | str,
+    safety: Sequence[SafetyFilter] | None = None,
+    scorers: Sequence[Scorer] | None = None,
+    manifest: AgentInfo | Mapping[str, Any] | None = None,
+    plan: Plan | None = None,
+    run_id: str | None = None,
+    env_options: Mapping[str, Any] | None = None,
+    env_ref: Mapping[str, Any] | None = None,
+    agent_ref: Mapping[str, Any] | None = None,
+    max_attempts: int = 3,
+    fsync: bool = False,
+    started: Callable[[TaskInstance, int], None] = lambda instance, attempt: None,
+    finished: Callable[[Episode], None] = lambda episode: None,
+) -> EvalResult:
+    """Evaluate an agent on a split of a benchmark, in this process, and write a run folder.
+
+    Everything that can be refused is refused before the run folder exists: bad options, a missing simulator, a run root
+    that cannot be written, an agent whose action layout differs from the environment's.
+
+    Args:
+        benchmark: What to run.
+        split: Which split; None is ``heldout``, or the only one.
+        env_factory: Makes the env of a task (:mod:`hylo_eval.envs.protocol`).
+        agent: Who acts (:mod:`hylo_eval.agents.protocol`).
+        run_root: The folder run folders are made in.
+        safety: Filters; None is ``finite`` and, for bounded actions, ``bounds``.
+        scorers: Pure scorers; the first is the one that decides ``n_scored``. None is success, steps, safety
+            interventions and latency.
+        manifest: The agent manifest in place of ``agent.info``: name, version, components, trained_on.
+        plan: A narrower selection of the split (:func:`hylo_eval.evaluation.plan.plan_run`).
+        run_id: The run folder's name; None makes one of time, benchmark and agent.
+        env_options: Passed to the factory.
+        env_ref: What the factory was made from, for the manifest.
+        agent_ref: What the agent was made from, for the manifest.
+        max_attempts: Tries of an episode whose infrastructure fails.
+        fsync: Force each trace to disk.
+        started: Told of every attempt.
+        finished: Told of every episode that has its outcome.
+
+    Raises:
+        EvalError: Something is refused; nothing was written.
+        Interrupted: The operator stopped the run; ``evallog.partial.json`` holds what is finished.
+    """
+    plan = _plan(benchmark, split, plan)
+    scorers = DEFAULT_SCORERS if scorers is None else _checked_scorers(scorers)
+    agent = _Manifested(agent, manifest) if manifest is not None else agent
+    if max_attempts < 1:
+        raise EvalError(f"max_attempts must be at least 1, not {max_attempts}")
+    run = RunFolder.at(Path(run_root), run_id or make_run_id(benchmark.id, agent.info.name))
+    ref = BenchmarkRef(id=benchmark.id, version=benchmark.version, digest=benchmark.digest(), split=plan.split)
+    worker = Worker(
+        env_factory=env_factory,
+        env_options=dict(env_options or {}),
+        agent=agent,
+        safety=safety,
+        run=run,
+        benchmark=ref,
+        max_attempts=max_attempts,
+        fsync=fsync,
+    )
+    ordered = plan.by_task()
+    try:
+        setup, differences = _preflight(worker, ordered[0], agent, env_ref or {}, agent_ref or {})
+        run.create()
+        names = [scorer.name for scorer in scorers]
+        write_manifest(build_manifest(plan, setup, run_id=run.run_id, scorers=names), run.manifest)
+        done: list[Episode] = []
+        interrupted = False
+        try:
+            for episode in worker.episodes(ordered, started):
+                done.append(episode)
+                finished(episode)
+        except KeyboardInterrupt:
+            interrupted = True
+    finally:
+        worker.close()
+    result = _conclude(plan, agent.info, run, scorers, done, differences)
+    if interrupted:
+        raise Interrupted(result)
+    return result
+
+
+def make_run_id(benchmark_id: str, agent_name: str) -> str:
+    """``<time>-<benchmark>-<agent>-<random>``: sorts by time, says what it is, meets no other."""
+    time = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    slugs = [re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.")[:40] or "x" for text in (benchmark_id, agent_name)]
+    return f"{time}-{slugs[0]}-{slugs[1]}-{secrets.token_hex(2)}"
+
+
+def _plan(benchmark: Benchmark, split: str | None, plan: Plan | None) -> Plan:
+    if plan is None:
+        return plan_run(benchmark, split)
+    if split not in (None, plan.split) or plan.benchmark.digest() != benchmark.digest():
+        raise EvalError("the plan is of another benchmark or split than the ones to evaluate")
+    return plan
+
+
+def _checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
+    names = [scorer.name for scorer in scorers]
+    if not names:
+        raise EvalError("a run needs at least one scorer")
+    for name in names:
+        if names.count(name) > 1:
+            raise EvalError(f"two scorers are called {name!r}")
+    return scorers
+
+
+def _preflight(
+    worker: Worker,
+    instance: TaskInstance,
+    agent: Agent,
+    env_ref: Mapping[str, Any],
+    agent_ref: Mapping[str, Any],
+) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
+    """Make the first env, begin the filters and compare the specs, while a refusal still costs nothing."""
+    try:
+        env: Any = worker.open(instance.spec)
+    except EvalError:
+        raise
+    except Exception:  # noqa: BLE001 - a simulator that fails now may come up at the first attempt, which records it
+        env = None
+    differences: tuple[SpecDifference, ...] = ()
+    filters = worker.safety or ()
+    if env is not None:
+        filters = worker.filters(env)
+        for safety_filter in filters:
+            safety_filter.begin(spec_of(env), env.action_space)
+        differences = compare_specs(spec_of(env), agent.spec)
+        _refuse_mismatch(differences)
+    setup = RunSetup(
+        agent=agent.info,
+        agent_spec=agent.spec,
+        agent_ref=agent_ref,
+        env_spec=spec_of(env),
+        env_ref=env_ref,
+        safety=describe_safety(filters),
+        versions=versions_of(env),
+        renderer=renderer_of(env),
+        max_attempts=worker.max_attempts,
+    )
+    return setup, differences
+
+
+def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:
+    wrong = [difference for difference in differences if difference.severity == "mismatch"]
+    if wrong:
+        listed = "".join(f"\n  {difference}" for difference in wrong)
+        raise EvalError(
+            f"agent and environment do not fit; every episode would run and only the numbers would be wrong:{listed}"
+        )
+
+
+def _conclude(
+    plan: Plan,
+    info: AgentInfo,
+    run: RunFolder,
+    scorers: Sequence[Scorer],
+    done: Sequence[Episode],
+    differences: Sequence[SpecDifference],
+) -> EvalResult:
+    scored = score_episodes(scorers, done)
+    summary = summaries(scorers, scored)
+    log = build_evallog(plan.benchmark, plan.split, info, run.run_id, scored, summary)
+    complete = {episode.instance.key for episode in done} == {instance.key for instance in plan.instances}
+    path = run.evallog if complete else run.partial_evallog
+    write_evallog(log, path)
+    return EvalResult(
+        run=run,
+        log=log,
+        log_path=path,
+        summaries=summary,
+        scored=scored,
+        complete=complete,
+        differences=differences,
+    )
+
+
+class _Manifested:
+    """An agent under the manifest the caller gives."""
+
+    def __init__(self, agent: Agent, manifest: AgentInfo | Mapping[str, Any]) -> None:
+        self._agent = agent
+        self.info = manifest if isinstance(manifest, AgentInfo) else AgentInfo.from_dict(manifest, source="manifest")
+        self.spec = agent.spec
+        self.open_episode = agent.open_episode
+        self.close = agent.close

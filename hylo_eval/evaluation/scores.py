@@ -1,0 +1,107 @@
+"""Scoring the traces of a run: from files to the EvalLog, one trace in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from hylo_core.benchmark import Benchmark
+from hylo_core.score import Score, Scorer
+from hylo_core.task import TaskInstance
+from hylo_core.trace import AgentInfo, EpisodeTrace
+from hylo_eval.evallog.v01 import EvalLog, LoggedAgent, LoggedBenchmark, Sample
+from hylo_eval.evaluation.worker import Episode
+from hylo_eval.scoring.aggregate import ScoreSummary, is_binary, summarise
+from hylo_eval.traces.reader import read_trace
+
+SCORER_ERROR = "scorer_error"
+
+
+@attrs.frozen(kw_only=True)
+class ScoredEpisode:
+    """An episode and what each scorer says about it."""
+
+    episode: Episode
+    scores: Mapping[str, Score]
+
+
+def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstance) -> dict[str, Score]:
+    """What each scorer says; one that raises abstains, so that one bad scorer loses no run."""
+    scores: dict[str, Score] = {}
+    for scorer in scorers:
+        try:
+            score: Any = scorer.score(trace, task)
+        except Exception as error:  # noqa: BLE001 - a scorer is somebody's code; its failure is an abstention
+            score = Score.abstain(SCORER_ERROR, f"{type(error).__name__}: {error}")
+        if not isinstance(score, Score):
+            score = Score.abstain(SCORER_ERROR, f"returned a {type(score).__name__}, not a Score")
+        scores[scorer.name] = score
+    return scores
+
+
+def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> list[ScoredEpisode]:
+    """Score the episodes of a run from their traces."""
+    return [
+        ScoredEpisode(
+            episode=episode, scores=score_trace(scorers, read_trace(episode.result.path), episode.instance)
+        )
+        for episode in episodes
+    ]
+
+
+def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dict[str, ScoreSummary]:
+    """A summary a scorer, by name."""
+    return {
+        scorer.name: summarise(
+            scorer.name, (episode.scores[scorer.name] for episode in scored), binary=is_binary(scorer)
+        )
+        for scorer in scorers
+    }
+
+
+def build_evallog(
+    benchmark: Benchmark,
+    split: str,
+    agent: AgentInfo,
+    run_id: str,
+    scored: Sequence[ScoredEpisode],
+    summary: Mapping[str, ScoreSummary],
+) -> EvalLog:
+    """The EvalLog of a run, samples in the benchmark's order whatever order they ran in."""
+    results: dict[str, Any] = {f"{name}_mean": item.mean for name, item in summary.items()}
+    primary = next(iter(summary.values()), None)
+    results["n_episodes"] = len(scored)
+    results["n_scored"] = primary.n_scored if primary else 0
+    position = {task.id: index for index, task in enumerate(benchmark.tasks)}
+    ordered = sorted(
+        scored,
+        key=lambda item: (position[item.episode.instance.spec.id], item.episode.instance.episode_index),
+    )
+    return EvalLog(
+        run_id=run_id,
+        benchmark=LoggedBenchmark(
+            id=benchmark.id,
+            version=benchmark.version,
+            digest=benchmark.digest(),
+            split=split,
+            requires_privileged=benchmark.requires_privileged,
+        ),
+        agent=LoggedAgent(name=agent.name, version=agent.version, components=agent.components),
+        results=results,
+        samples=[_sample(item) for item in ordered],
+    )
+
+
+def _sample(scored: ScoredEpisode) -> Sample:
+    episode = scored.episode
+    return Sample(
+        key=episode.instance.key,
+        task_id=episode.instance.spec.id,
+        seed=episode.instance.seed,
+        episode_id=episode.episode_id,
+        status=str(episode.result.end.status),
+        scores={name: score.value for name, score in scored.scores.items()},
+        trace=f"episodes/{episode.result.path.name}",
+    )
