@@ -29,7 +29,7 @@ class Change:
 
 def changes(before: Benchmark, after: Benchmark) -> tuple[Change, ...]:
     """Every difference from one definition to another; none exactly when the digests are equal."""
-    if before.digest == after.digest:
+    if before.digest() == after.digest():
         return ()
     found = tuple(_walk("", _by_task(before), _by_task(after)))
     order_before, order_after = ([task.id for task in item.tasks] for item in (before, after))

@@ -6,7 +6,7 @@ anywhere, and looking at it must not run it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -38,7 +38,7 @@ _MINIMAL: Final[Mapping[str, Any]] = {
 def benchmark_problems(path: Path) -> tuple[HyloError, ...]:
     """What is wrong with a file; each problem names the file and the path of the value. None: it is valid.
 
-    One problem for each task and each member of the file: within one of them, the first.
+    One problem for each member of the file and each member of a task: within one of them, the first.
     """
     source = str(path)
     try:
@@ -59,39 +59,47 @@ def _member_problems(document: Mapping[str, Any], source: str) -> Iterator[Contr
         if name not in document:
             yield ContractError("is missing", path=name, source=source)
     for name, value in document.items():
-        if name == "tasks" and isinstance(value, list):
+        if name == "tasks" and isinstance(value, list) and value:
             yield from _task_problems(cast("list[Any]", value), source)
-        elif name != "max_steps" or not isinstance(value, Mapping):
-            yield from _problem({**_MINIMAL, name: value}, source)
-        else:
+        elif name == "max_steps" and isinstance(value, Mapping) and value:
             # Overrides name tasks, so they are looked at beside tasks of those names.
             tasks = [{**_MINIMAL_TASK, "id": key} for key in cast("Mapping[str, Any]", value)]
-            yield from _problem({**_MINIMAL, "tasks": tasks or [_MINIMAL_TASK], name: value}, source)
+            yield from _problem(parse_benchmark, {**_MINIMAL, "tasks": tasks, name: value}, "", source)
+        else:
+            yield from _problem(parse_benchmark, {**_MINIMAL, name: value}, "", source)
 
 
 def _task_problems(tasks: list[Any], source: str) -> Iterator[ContractError]:
     first_with: dict[Any, int] = {}
     for index, task in enumerate(tasks):
         path = f"tasks[{index}]"
-        try:
-            spec = TaskSpec.from_dict(task)
-        except ContractError as error:
-            yield error.under(path, source=source)
-            continue
-        if spec.id in first_with:
-            yield ContractError(
-                f"repeats {spec.id!r} of tasks[{first_with[spec.id]}]", path=f"{path}.id", source=source
-            )
-        first_with.setdefault(spec.id, index)
-    if not tasks:
-        yield ContractError("must hold at least one task", path="tasks", source=source)
+        found = list(_problem(TaskSpec.from_dict, task, path, source))
+        if found and isinstance(task, Mapping):
+            found = list(_task_member_problems(cast("Mapping[str, Any]", task), path, source)) or found
+        yield from found
+        name = cast("Mapping[str, Any]", task).get("id") if isinstance(task, Mapping) else None
+        if isinstance(name, str) and first_with.setdefault(name, index) != index:
+            reason = f"repeats {name!r} of tasks[{first_with[name]}]"
+            yield ContractError(reason, path=f"{path}.id", source=source)
 
 
-def _problem(document: Mapping[str, Any], source: str) -> Iterator[ContractError]:
+def _task_member_problems(task: Mapping[str, Any], path: str, source: str) -> Iterator[ContractError]:
+    for name in _MINIMAL_TASK:
+        if name not in task:
+            yield ContractError("is missing", path=f"{path}.{name}", source=source)
+    for name, value in task.items():
+        # success_at = "end" is right only beside stop_on_success = false.
+        beside = {"stop_on_success": False} if name == "success_at" else {}
+        yield from _problem(TaskSpec.from_dict, {**_MINIMAL_TASK, **beside, name: value}, path, source)
+
+
+def _problem(
+    build: Callable[[Mapping[str, Any]], object], members: Mapping[str, Any], path: str, source: str
+) -> Iterator[ContractError]:
     try:
-        parse_benchmark(document, source=source)
+        build(members)
     except ContractError as error:
-        yield error
+        yield error.under(path, source=source)
 
 
 def _env_problems(benchmark: Benchmark, source: str) -> Iterator[HyloError]:
