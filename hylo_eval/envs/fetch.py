@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hylo_core.benchmark import Benchmark
 from hylo_core.spec import ActionSlice, CameraSpec, EnvSpec, StateSpec
 from hylo_core.task import Predicate, SeedInit, TaskSpec
+from hylo_eval.envs.assets import tree_digest
 from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
 from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS, UNSTABLE
 from hylo_eval.envs.task_support import (
@@ -177,8 +178,23 @@ def freeze(benchmark_id: str) -> Benchmark:
             "validation": tuple(range(5000, 5020)),
             "heldout": tuple(range(10000, 10020)),
         },
-        metadata={"env": "fetch", "upstream": "gymnasium-robotics 1.4.2", "protocol": "arXiv:1802.09464"},
+        metadata={
+            "env": "fetch",
+            "upstream": "gymnasium-robotics 1.4.2",
+            "protocol": "arXiv:1802.09464",
+            "asset.fetch": _assets_digest(),
+        },
     )
+
+
+def _assets_digest() -> str:
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    spec = find_spec("gymnasium_robotics")
+    if spec is None or spec.origin is None:
+        raise MissingSimulator("fetch", "fetch", "no module gymnasium_robotics")
+    return tree_digest(Path(spec.origin).parent / "envs" / "assets", "fetch", "stls/fetch", "textures")
 
 
 def _register() -> None:

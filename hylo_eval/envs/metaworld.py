@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import re
+from pathlib import Path
 from typing import Any, Final, cast
 
 import gymnasium
@@ -28,6 +29,7 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.errors import DigestMismatch
 from hylo_core.spec import ActionSlice, CameraSpec, EnvSpec, StateSpec
 from hylo_core.task import InitStateRef, Predicate, TaskSpec
+from hylo_eval.envs.assets import tree_digest
 from hylo_eval.envs.metaworld_instructions import INSTRUCTIONS
 from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
 from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS, UNSTABLE
@@ -267,11 +269,11 @@ def freeze(benchmark_id: str) -> Benchmark:
         version="1.0",
         tasks=tuple(_freeze_task(package, name, at_end=at_end) for name in names),
         splits=divided if benchmark_id == "metaworld_mt10_dev" else whole,
-        requires_privileged=False,
-        metadata={
+                metadata={
             "env": "metaworld",
             "upstream": "metaworld 3.1.1",
             "protocol": "arXiv:1910.10897; success at the last step" if at_end else "arXiv:1910.10897",
+            "asset.metaworld": tree_digest(Path(package.__file__).parent / "assets", "."),
         },
     )
 
