@@ -34,7 +34,9 @@ def changes(before: Benchmark, after: Benchmark) -> tuple[Change, ...]:
     found = tuple(_walk("", _by_task(before), _by_task(after)))
     order_before, order_after = ([task.id for task in item.tasks] for item in (before, after))
     if sorted(order_before) == sorted(order_after) and order_before != order_after:
-        index = next(index for index, pair in enumerate(zip(order_before, order_after, strict=True)) if len(set(pair)) > 1)
+        index = next(
+            index for index, pair in enumerate(zip(order_before, order_after, strict=True)) if len(set(pair)) > 1
+        )
         moved = Change(f"tasks: order, from position {index}", order_before[index], order_after[index])
         found = (*found, moved)
     return found

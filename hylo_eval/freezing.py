@@ -29,7 +29,9 @@ def frozen_names(name: str) -> tuple[str, ...]:
     if name in benchmark_files() or any(family.name == name for family in FAMILIES):
         raise EvalError(f"{name!r} is written by hand; only benchmarks of {listed} are frozen from a simulator")
     hint = did_you_mean(name, [*families, *FREEZABLE])
-    raise EvalError(f"nothing called {name!r} can be frozen{hint} (families: {listed})", fix="hylo-eval list benchmarks")
+    raise EvalError(
+        f"nothing called {name!r} can be frozen{hint} (families: {listed})", fix="hylo-eval list benchmarks"
+    )
 
 
 def freeze_benchmark(benchmark_id: str) -> Benchmark:

@@ -88,8 +88,9 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
 
     With --check, ends with 2 when a definition differs from what the simulator gives, and names tasks and fields.
     """
-    from hylo_eval.cli.streams import OwnStdout
-    from hylo_eval.freezing import compare_with_shipped, frozen_names, freeze_benchmark, write_frozen
+    from hylo_eval.benchmarks import dump_benchmark
+    from hylo_eval.cli.streams import stdout_to_stderr
+    from hylo_eval.freezing import compare_with_shipped, freeze_benchmark, frozen_names, write_frozen
 
     names = frozen_names(name)
     if as_json and not check:
@@ -98,18 +99,15 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
         raise click.UsageError("--check writes nothing; leave --output out")
     if not check and output is None and len(names) > 1:
         raise click.UsageError(f"{name!r} has {len(names)} benchmarks; say where they go: --output FOLDER")
-    with OwnStdout() as stdout:
+    with stdout_to_stderr():
         frozen = [freeze_benchmark(each) for each in names]
-    with stdout:
-        if output is not None:
-            for path in write_frozen(frozen, output, as_folder=len(names) > 1):
-                stdout.write(f"{path}\n")
-            return 0
-        if not check:
-            from hylo_eval.benchmarks import dump_benchmark
-
-            stdout.write(dump_benchmark(frozen[0]))
-            return 0
+    if output is not None:
+        for path in write_frozen(frozen, output, as_folder=len(names) > 1):
+            click.echo(path)
+        return 0
+    if not check:
+        click.echo(dump_benchmark(frozen[0]), nl=False)
+        return 0
     changes = {each.id: compare_with_shipped(each) for each in frozen}
     if as_json:
         click.echo(json.dumps(_changes_as_json(changes), indent=2))

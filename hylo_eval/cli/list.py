@@ -46,7 +46,8 @@ def list_(*, what: Listing | None, as_json: bool) -> None:
     WHAT is benchmarks, agents, envs, scorers, safety or graders; all of them unless given. Nothing is imported to
     find out: "no" means that a package is not installed.
     """
-    listings = {name: listing(name) for name in ((what,) if what else LISTINGS)}
+    chosen: tuple[Listing, ...] = (what,) if what else LISTINGS
+    listings = {name: listing(name) for name in chosen}
     if as_json:
         shown = {name: [_as_json(item) for item in items] for name, items in listings.items()}
         click.echo(json.dumps(shown, indent=2))
@@ -162,7 +163,9 @@ def _print_fixes(items: list[Listed]) -> None:
     for item in items:
         if "error" in item.facts:
             err.print(f"bad: {printable(str(item.facts['error']))}")
-    fixes = dict.fromkeys((item.availability.missing, item.availability.fix) for item in items if not item.availability.usable)
+    fixes = dict.fromkeys(
+        (item.availability.missing, item.availability.fix) for item in items if not item.availability.usable
+    )
     for missing, fix in fixes:
         lacking = f"no: {', '.join(map(printable, missing))} not installed"
         err.print(f"{lacking}\n  fix: {fix}" if fix else lacking)

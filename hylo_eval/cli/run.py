@@ -14,7 +14,7 @@ import click
 
 from hylo_eval import plugins
 from hylo_eval.benchmarks import env_of, find_benchmark
-from hylo_eval.cli.streams import OwnStdout
+from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.options import read_options, split_pairs
@@ -65,9 +65,12 @@ def run(**options: Any) -> int:
     Ends with 0 when every episode has an outcome, 3 when something was not scored because of the infrastructure,
     or nothing was scored at all.
     """
-    with OwnStdout() as stdout:
+    with stdout_to_stderr():
         result = evaluate_command(**options)
-    _report(result, as_json=options["as_json"], stdout=stdout)
+    if options["as_json"]:
+        click.echo(json.dumps(_as_json(result), indent=2))
+    else:
+        _print_report(result)
     return result.exit_code
 
 
@@ -274,14 +277,6 @@ class _Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-
-def _report(result: EvalResult, *, as_json: bool, stdout: Any) -> None:
-    with stdout:
-        if as_json:
-            stdout.write(json.dumps(_as_json(result), indent=2) + "\n")
-            return
-    _print_report(result)
 
 
 def _as_json(result: EvalResult) -> dict[str, Any]:

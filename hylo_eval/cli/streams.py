@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from typing import TextIO
+from collections.abc import Generator
 
 
-class OwnStdout:
-    """Sends what simulators print to standard error, also from C, and gives standard output to us alone.
+@contextlib.contextmanager
+def stdout_to_stderr() -> Generator[None, None, None]:
+    """Send what anything prints meanwhile to standard error, also from C and from child processes.
 
-    >>> with OwnStdout() as stdout:  # doctest: +SKIP
-    ...     make_simulator()
-    >>> with stdout:
-    ...     stdout.write("the result")
+    Simulators print when they are imported, made and reset; standard output is for the result alone.
     """
-
-    def __enter__(self) -> TextIO:
+    sys.stdout.flush()
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
         sys.stdout.flush()
-        self._ours = os.dup(1)
-        os.dup2(2, 1)
-        return os.fdopen(os.dup(self._ours), "w", encoding="utf-8", errors="replace")
+        _flush_c_buffers()
+        os.dup2(ours, 1)
+        os.close(ours)
 
-    def __exit__(self, *_: object) -> None:
-        sys.stdout.flush()
-        os.dup2(self._ours, 1)
-        os.close(self._ours)
+
+def _flush_c_buffers() -> None:
+    """What C has printed and not yet written would follow us onto standard output."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).fflush(None)

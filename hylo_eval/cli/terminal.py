@@ -25,6 +25,11 @@ def printable(text: str) -> str:
     )
 
 
+def printable_line(text: str) -> str:
+    """Printable text without line breaks: what is one entry must not look like several."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that neither guesses at numbers nor reads markup in data."""
     from rich.console import Console
@@ -35,7 +40,7 @@ def console(*, stderr: bool = False) -> Console:
 def print_table(
     out: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()
 ) -> None:
-    """Print rows in columns; cells are made printable here.
+    """Print rows in columns; cells are made harmless here.
 
     On a terminal the last column wraps within itself; elsewhere every row is one line, whatever its length.
 
@@ -57,7 +62,7 @@ def print_table(
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*map(printable, row))
+        table.add_row(*map(printable_line, row))
     if out.is_terminal:
         out.print(table, soft_wrap=False)
         return
@@ -76,14 +81,14 @@ def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> Non
     Args:
         out: Where to.
         head: What stands at the left, as wide as the indentation is to be.
-        text: Anything; made printable here.
+        text: Anything; made harmless here.
         style: The head's style on a terminal with colours.
     """
     import textwrap
 
     from rich.text import Text
 
-    lines = [printable(text)]
+    lines = [printable_line(text)]
     if out.is_terminal:
         # Paths and digests are not broken: somebody will copy them.
         width = max(20, out.width - len(head))

@@ -52,9 +52,7 @@ class ChildOutcome:
         return lines[-1][:400] if lines else f"the process ended with code {self.returncode}"
 
 
-def run_child(
-    command: Sequence[str], *, deadline_seconds: float, environment: Mapping[str, str]
-) -> ChildOutcome:
+def run_child(command: Sequence[str], *, deadline_seconds: float, environment: Mapping[str, str]) -> ChildOutcome:
     """Run a command without a terminal, in a process group of its own that is killed at the deadline."""
     started = time.monotonic()
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from hylo_eval.doctor.child import run_child
 from hylo_eval.doctor.findings import Finding
@@ -23,8 +23,33 @@ GPU_DEADLINE_SECONDS: Final = 15.0
 LOW_DISK_BYTES: Final = 2 * 1024**3
 FULL_DISK_BYTES: Final = 64 * 1024**2
 NETWORK_FILE_SYSTEMS: Final = frozenset(
-    "9p afs beegfs ceph cifs fuse.ceph-fuse fuse.gcsfuse fuse.glusterfs fuse.juicefs fuse.s3fs fuse.sshfs glusterfs "
-    "gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs panfs smb2 smb3 smbfs virtiofs wekafs".split()
+    {
+        "9p",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "fuse.ceph-fuse",
+        "fuse.gcsfuse",
+        "fuse.glusterfs",
+        "fuse.juicefs",
+        "fuse.s3fs",
+        "fuse.sshfs",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "orangefs",
+        "panfs",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "virtiofs",
+        "wekafs",
+    }
 )
 """File systems whose locks and renames are not those of a local disk."""
 MEMORY_FILE_SYSTEMS: Final = frozenset({"tmpfs", "ramfs"})
@@ -84,9 +109,9 @@ def _installed_folder(direct_url: str | None) -> Path | None:
     if direct_url is None:
         return None
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
-        record = json.loads(direct_url)
+        record: Any = json.loads(direct_url)
         if record["dir_info"].get("editable"):
-            return Path(unquote(urlsplit(record["url"]).path)) / "hylo_eval"
+            return Path(unquote(urlsplit(str(record["url"])).path)) / "hylo_eval"
     return None
 
 

@@ -166,9 +166,7 @@ def base_finding(packages: Mapping[str, Package]) -> Finding:
     return Finding(check="base", outcome="ok", text=f"{shown}; all {len(BASE)} packages of the base installation")
 
 
-def family_findings(
-    family: Family, packages: Mapping[str, Package], missing: tuple[str, ...]
-) -> tuple[Finding, ...]:
+def family_findings(family: Family, packages: Mapping[str, Package], missing: tuple[str, ...]) -> tuple[Finding, ...]:
     """One family: not installed, half installed, or installed in versions that are known or unknown.
 
     Args:
@@ -232,9 +230,7 @@ def requirement_findings(packages: Mapping[str, Package]) -> tuple[Finding, ...]
     return tuple(findings)
 
 
-def _incomplete(
-    family: Family, packages: Mapping[str, Package], missing: tuple[str, ...], install: str
-) -> Finding:
+def _incomplete(family: Family, packages: Mapping[str, Package], missing: tuple[str, ...], install: str) -> Finding:
     # The first requirement is the family's own package: without it the others serve somebody else.
     own = family.requirements[0].name
     if own not in packages:

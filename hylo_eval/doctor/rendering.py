@@ -61,9 +61,7 @@ def try_backend(backend: str, environment: Mapping[str, str]) -> Frame:
     chosen = {**environment, "MUJOCO_GL": backend}
     if backend in BACKENDS:
         chosen["PYOPENGL_PLATFORM"] = backend
-    outcome = run_child(
-        [sys.executable, "-P", str(_SCRIPT)], deadline_seconds=DEADLINE_SECONDS, environment=chosen
-    )
+    outcome = run_child([sys.executable, "-P", str(_SCRIPT)], deadline_seconds=DEADLINE_SECONDS, environment=chosen)
     return read_frame(backend, outcome)
 
 
