@@ -6,6 +6,7 @@ A table of literals. Asking whether a family can be used here looks for its modu
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -187,7 +188,7 @@ def install_command(*requirements: str) -> str:
     running = Path(sys.executable)
     same = found is not None and Path(found).parent == running.parent
     python = "python" if same or not sys.executable else str(running)
-    return " ".join([python, "-m", "pip", "install", *(f"'{requirement}'" for requirement in requirements)])
+    return shlex.join([python, "-m", "pip", "install", *requirements])
 
 
 def _ref_availability(ref: str) -> Availability:

@@ -57,10 +57,8 @@ def _print_finding(finding: Finding) -> None:
 
 
 def _print_summary(report: Report) -> None:
-    out = console()
-    out.print()
-    for count, noun in ((len(report.broken), "broken"), (len(report.warnings), "with a warning")):
-        if count:
-            out.print(f"{count} {noun}")
-    if report.ok:
-        out.print("everything that is installed works")
+    broken, warnings = len(report.broken), len(report.warnings)
+    parts = [f"{broken} broken" if broken else "everything that is installed works"]
+    if warnings:
+        parts.append(f"{warnings} warning{'s' if warnings > 1 else ''}")
+    console().print("\n" + ", ".join(parts))

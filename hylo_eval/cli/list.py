@@ -47,7 +47,7 @@ def list_(*, what: Listing | None, as_json: bool) -> None:
     find out: "no" means that a package is not installed.
     """
     chosen: tuple[Listing, ...] = (what,) if what else LISTINGS
-    listings = {name: listing(name) for name in chosen}
+    listings: dict[Listing, list[Listed]] = {name: listing(name) for name in chosen}
     if as_json:
         shown = {name: [_as_json(item) for item in items] for name, items in listings.items()}
         click.echo(json.dumps(shown, indent=2))

@@ -93,7 +93,7 @@ def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> Non
         # Paths and digests are not broken: somebody will copy them.
         width = max(20, out.width - len(head))
         lines = textwrap.wrap(lines[0], width, break_long_words=False, break_on_hyphens=False) or [""]
-    out.print(Text(head, style=style) + Text(lines[0]))
+    out.print(Text.assemble((head, style), lines[0]))
     for line in lines[1:]:
         out.print(Text(" " * len(head) + line))
 

@@ -50,8 +50,10 @@ def _findings(run_root: Path, environment: Mapping[str, str]) -> Iterator[Findin
     for family in FAMILIES:
         if family.extra:
             yield from _guarded(family.name, partial(_family, family, installed, environment))
-    yield from _guarded("rendering", partial(_rendering, environment))
-    yield from _guarded("gpu", partial(machine.gpu_finding, environment))
+    gpus = _guarded("gpu", partial(machine.gpu_finding, environment))
+    yield from gpus
+    has_gpu = any(finding.outcome == "ok" for finding in gpus)
+    yield from _guarded("rendering", partial(_rendering, environment, gpu=has_gpu))
     yield from _guarded("machine", machine.processor_finding)
     yield from _guarded("run root", lambda: machine.run_root_findings(run_root, machine.read_mounts()))
 
@@ -79,11 +81,11 @@ def _family(
     return (*(finding for finding in findings if finding.outcome != "ok"), failed)
 
 
-def _rendering(environment: Mapping[str, str]) -> tuple[Finding, ...]:
+def _rendering(environment: Mapping[str, str], *, gpu: bool) -> Finding:
     if not has_module("mujoco"):
-        return (Finding(check="rendering", outcome="info", text="not tried: MuJoCo is not installed"),)
+        return Finding(check="rendering", outcome="info", text="not tried: MuJoCo is not installed")
     chosen = environment.get("MUJOCO_GL", "").lower()
     if chosen in rendering.SWITCHED_OFF:
         text = f"switched off by MUJOCO_GL={chosen}: state-only runs work, cameras do not"
-        return (Finding(check="rendering", outcome="info", text=text, fix="unset MUJOCO_GL"),)
-    return rendering.rendering_findings(rendering.try_backends(environment), chosen)
+        return Finding(check="rendering", outcome="info", text=text, fix="unset MUJOCO_GL")
+    return rendering.rendering_finding(rendering.try_backends(environment), chosen=chosen, gpu=gpu)

@@ -23,6 +23,9 @@ SYSTEM_PACKAGES: Final = {
     "osmesa": "apt-get install -y libosmesa6",
 }
 
+_SOFTWARE: Final = ("llvmpipe", "softpipe", "swrast", "SWR")
+_NO_LIBRARY: Final = "has no attribute 'glGetError'"
+"""How PyOpenGL fails where the backend's library is not installed."""
 _SCRIPT: Final = Path(__file__).with_name("frame.py")
 _MIN_CONTRAST: Final = 60.0
 """Red must be this much stronger than green and blue in the middle, and than red in the corner (0-255)."""
@@ -43,6 +46,11 @@ class Frame:
     problem: str = ""
     device: str = ""
     seconds: float = 0.0
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether a program on the CPU draws."""
+        return self.backend == "osmesa" or any(name in self.device for name in _SOFTWARE)
 
 
 def try_backends(environment: Mapping[str, str]) -> tuple[Frame, ...]:
@@ -68,7 +76,8 @@ def try_backend(backend: str, environment: Mapping[str, str]) -> Frame:
 def read_frame(backend: str, outcome: ChildOutcome) -> Frame:
     """Judge what the child printed."""
     if outcome.returncode != 0:
-        return Frame(backend=backend, problem=outcome.reason)
+        missing = _NO_LIBRARY in outcome.stderr
+        return Frame(backend=backend, problem="its library is not installed" if missing else outcome.reason)
     try:
         measured: dict[str, Any] = json.loads(outcome.stdout.splitlines()[-1])
         middle = [float(part) for part in measured["middle"]]
@@ -83,46 +92,39 @@ def read_frame(backend: str, outcome: ChildOutcome) -> Frame:
     return Frame(backend=backend, device=device, seconds=seconds)
 
 
-def rendering_findings(frames: tuple[Frame, ...], chosen: str) -> tuple[Finding, ...]:
+def rendering_finding(frames: tuple[Frame, ...], *, chosen: str = "", gpu: bool = False) -> Finding:
     """What the pictures say.
 
     Args:
         frames: What each backend drew, in the order tried.
         chosen: MUJOCO_GL as it is set; empty when it is not.
+        gpu: Whether there is a GPU that could draw.
     """
     working = next((frame for frame in frames if not frame.problem), None)
     failed = [frame for frame in frames if frame.problem]
     told = "; ".join(f"{frame.backend}: {frame.problem}" for frame in failed)
     if working is None:
-        return (
-            Finding(
-                check="rendering",
-                outcome="broken",
-                text=f"no picture can be drawn, so cameras cannot be used ({told})",
-                fix=SYSTEM_PACKAGES["egl"],
-            ),
-        )
-    software = "llvmpipe" in working.device or "softpipe" in working.device or working.backend == "osmesa"
-    where = f"{working.device}, on the CPU" if software else working.device
+        text = f"no picture can be drawn, so cameras cannot be used ({told})"
+        return Finding(check="rendering", outcome="broken", text=text, fix=SYSTEM_PACKAGES["egl"])
+    where = f"{working.device}, on the CPU" if working.on_cpu else working.device
     drawn = f"MUJOCO_GL={working.backend} draws ({where}; {1000 * working.seconds:.0f} ms for a small picture)"
-    if chosen and working.backend != chosen:
-        return (
-            Finding(
-                check="rendering",
-                outcome="broken",
-                text=f"MUJOCO_GL is set to {chosen}, which does not draw ({told}); {drawn}",
-                fix=f"export MUJOCO_GL={working.backend}",
-            ),
-        )
     if failed:
-        # EGL did not work and the slower OSMesa did.
-        backend = failed[0].backend
-        return (
-            Finding(
-                check="rendering",
-                outcome="warning",
-                text=f"{drawn}; the faster backend does not ({told})",
-                fix=f"export MUJOCO_GL={working.backend}, or {SYSTEM_PACKAGES.get(backend, '')}",
-            ),
+        # Of these one is what the person chose, or EGL, which is faster than the OSMesa that worked.
+        first = failed[0]
+        fixes = [f"export MUJOCO_GL={working.backend}", SYSTEM_PACKAGES.get(first.backend, "")]
+        is_chosen = bool(chosen) and chosen != working.backend
+        lead = f"MUJOCO_GL is set to {chosen}, which" if is_chosen else first.backend
+        return Finding(
+            check="rendering",
+            outcome="broken" if is_chosen else "warning",
+            text=f"{lead} does not draw: {first.problem}; {drawn}",
+            fix=", or ".join(filter(None, fixes)),
         )
-    return (Finding(check="rendering", outcome="ok", text=drawn),)
+    if gpu and working.on_cpu:
+        return Finding(
+            check="rendering",
+            outcome="warning",
+            text=f"{drawn}, although there is a GPU: its driver offers no OpenGL here",
+            fix="start the container with NVIDIA_DRIVER_CAPABILITIES=all, or install the driver's package libnvidia-gl",
+        )
+    return Finding(check="rendering", outcome="ok", text=drawn)
