@@ -22,7 +22,7 @@ _EXPONENT_FROM = 1e21
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C901 - one case a JSON type
+def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C901, PLR0912 - one case a JSON type
     """Refuse what canonical JSON cannot hold exactly.
 
     Raises:
@@ -46,7 +46,9 @@ def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C90
             if not math.isfinite(value):
                 raise ContractError(f"holds {value!r}; JSON has only finite numbers", path=path)
             if MAX_SAFE_INTEGER < abs(value) < _EXPONENT_FROM and value.is_integer():
-                raise ContractError(f"holds {value!r}, which is written as an integer that JSON readers round", path=path)
+                raise ContractError(
+                    f"holds {value!r}, which is written as an integer that JSON readers round", path=path
+                )
         case list() | tuple():
             for index, item in enumerate(cast("list[Any]", value)):
                 check_json(item, f"{path}[{index}]", depth + 1)

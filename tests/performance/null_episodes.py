@@ -79,7 +79,9 @@ def main(episodes: int, steps: int) -> None:
         cpu = time.process_time() - started
         size = sum(path.stat().st_size for path in Path(folder).iterdir())
     print(
-        json.dumps({"cpu_s": cpu, "us_per_step": 1e6 * cpu / episodes / steps, "bytes_per_step": size / episodes / steps})
+        json.dumps(
+            {"cpu_s": cpu, "us_per_step": 1e6 * cpu / episodes / steps, "bytes_per_step": size / episodes / steps}
+        )
     )
 
 
