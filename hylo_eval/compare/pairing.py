@@ -129,7 +129,8 @@ def paired_compare(
             only_candidate.append(key)
         else:
             odd[label, _label("parent", key, theirs, why_parent)] += 1
-    only_parent = [key for key in parent if key not in candidate]
+    shared = len(candidate) - len(only_candidate)
+    only_parent = [key for key in parent if key not in candidate] if shared < len(parent) else []
     for key in only_parent:
         _label("parent", key, parent[key], why_parent)
     cells = Counter({pair: count for pair, count in zip(_SCORED_CELLS, scored, strict=True) if count})
