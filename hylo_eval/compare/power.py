@@ -209,7 +209,7 @@ def _first_crossing(effect: float, discordant: float, alpha: float, power: float
     while _power(min(enough, LARGEST_PLAN), effect, discordant, alpha) < power:
         if enough >= LARGEST_PLAN:
             raise ContractError(
-                f"an effect of {effect:g} at {discordant:g} discordant pairs needs more than {LARGEST_PLAN} pairs",
+                f"an effect of {effect:g} at a share of {discordant:g} needs more than {LARGEST_PLAN} pairs",
                 path="effect",
             )
         enough = enough + enough // 4 + 1

@@ -1,8 +1,8 @@
 """Tango's score interval for the difference of two paired success rates.
 
 Tango (1998), "Equivalence test and confidence interval for the difference in proportions for the
-paired-sample design", Statistics in Medicine 17:891-908. It inverts a score test, so it keeps its coverage where few pairs
-are discordant and where a rate is 0 or 1, unlike the interval around a normal approximation.
+paired-sample design", Statistics in Medicine 17:891-908. It inverts a score test, so it keeps its coverage
+where few pairs are discordant and where a rate is 0 or 1, unlike the interval around a normal approximation.
 """
 
 from __future__ import annotations
