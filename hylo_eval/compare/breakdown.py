@@ -122,7 +122,16 @@ def regroup(
     groups: Iterable[GroupComparison], scenario: Callable[[PairTable], PairTable]
 ) -> tuple[GroupComparison, ...]:
     """The rows under another reading of their abstentions, adjusted afresh."""
-    return adjust_groups({group.label: compare_table(scenario(group.comparison.table)) for group in groups})
+    return adjust_groups(
+        {
+            group.label: compare_table(
+                scenario(group.comparison.table),
+                only_candidate=group.comparison.only_candidate,
+                only_parent=group.comparison.only_parent,
+            )
+            for group in groups
+        }
+    )
 
 
 def _grouped(

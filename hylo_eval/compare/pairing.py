@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import attrs
 
@@ -139,8 +139,21 @@ def paired_compare(
     return compare_table(tally(cells), only_candidate=only_candidate, only_parent=only_parent)
 
 
+def with_failures(
+    scores: Scores, reasons: Mapping[str, str], blamed: Collection[str]
+) -> dict[str, float | None]:
+    """The scores in which abstentions for the `blamed` reasons count as failures.
+
+    For tests that look at pairs in order; on counted pairs see `PairTable.with_candidate_failures`.
+    """
+    return {
+        key: 0.0 if score is None and reasons.get(key, UNSTATED) in blamed else score
+        for key, score in scores.items()
+    }
+
+
 def compare_table(
-    table: PairTable, *, only_candidate: list[str] | None = None, only_parent: list[str] | None = None
+    table: PairTable, *, only_candidate: Collection[str] = (), only_parent: Collection[str] = ()
 ) -> PairedComparison:
     """The comparison that a table of counted pairs amounts to."""
     test = exact_mcnemar(table.candidate_wins, table.parent_wins)
@@ -151,8 +164,8 @@ def compare_table(
         mid_p=test.mid_p,
         reverse_p_value=test.reverse_p_value,
         reverse_log10_p=test.reverse_log10_p,
-        only_candidate=tuple(sorted(only_candidate or ())),
-        only_parent=tuple(sorted(only_parent or ())),
+        only_candidate=tuple(sorted(only_candidate)),
+        only_parent=tuple(sorted(only_parent)),
     )
 
 
