@@ -1,7 +1,8 @@
 """Paired comparison of two agents, and the rules by which a version gate decides.
 
-Everything here is a pure function of its arguments: no clock, no files, no hidden randomness (draws are seeded
-by an argument). Names are loaded from their modules when first used, so importing the package costs nothing.
+Everything here is a pure function of its arguments: no clock, no files, no hidden randomness (draws are
+seeded by an argument). Names are loaded from their modules when first used, so importing the package costs
+nothing.
 """
 
 from __future__ import annotations
