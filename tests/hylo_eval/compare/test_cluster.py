@@ -22,7 +22,7 @@ tables = st.builds(
 
 
 def test_a_worked_example():
-    """Leads 3, 1, -1 in 3 clusters: 2 of the 8 flips reach a sum of 3 or more, so p = 3/8 with that of 5."""
+    """Leads 3, 1, -1 in three clusters: 3 of the 8 flips reach the observed sum of 3."""
     clusters = {
         "pick": PairTable(candidate_wins=3, both_failed=1),
         "push": PairTable(candidate_wins=2, parent_wins=1),

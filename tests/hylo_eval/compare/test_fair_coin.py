@@ -83,7 +83,7 @@ def test_the_tail_agrees_with_exact_rational_arithmetic(wins, losses):
 
 
 def binomial_coefficient(n: int, k: int) -> int:
-    """C(n, k) from its prime powers (Kummer: the exponent of p counts carries), far faster than math.comb here."""
+    """C(n, k) from its prime powers (Legendre), far faster than math.comb at this size."""
     sieve = bytearray([1]) * (n + 1)
     factors = []
     for prime in range(2, n + 1):
@@ -145,7 +145,7 @@ def test_the_logarithm_is_exact_where_a_million_pairs_underflow(wins, losses):
 
 
 def test_the_integer_and_the_floating_path_meet():
-    """At the size where the method changes, neighbouring counts still obey P(n+1, k) = (P(n, k) + P(n, k-1)) / 2."""
+    """Where the method changes, P(n+1, k) = (P(n, k) + P(n, k-1)) / 2 still holds."""
     wins = INTEGER_LIMIT // 2 + 10
     losses = INTEGER_LIMIT - wins
     here = fair_tail(wins, losses).p

@@ -79,7 +79,7 @@ def test_booleans_and_integers_are_binary_scores():
 @pytest.mark.parametrize("side", ["candidate", "parent"])
 @pytest.mark.parametrize("matched", [True, False])
 def test_a_graded_score_is_refused_with_side_and_key(score, side, matched):
-    """McNemar's test refuses any score but 0 and 1, also on a key the other side lacks, and names the way out."""
+    """Any score but 0 and 1 is refused, also on a key the other side lacks, and the way out is named."""
     odd = {"t#7": score}
     even = {"t#7": 1.0} if matched else {}
     maps = (odd, even) if side == "candidate" else (even, odd)

@@ -45,7 +45,7 @@ def test_without_pairs_there_is_no_estimate():
 
 
 def test_the_bootstrap_interval_of_a_normal_sample_is_near_the_textbook_one():
-    """On 400 normal values the BCa ends lie within a tenth of a standard error of mean plus and minus z s/sqrt(n)."""
+    """On 400 normal values the BCa ends lie within a tenth of a standard error of mean +- z s/sqrt(n)."""
     generator = random.Random(4)
     values = [generator.gauss(1.0, 2.0) for _ in range(400)]
     error = stdev(values) / 20

@@ -19,7 +19,7 @@ WIN, LOSS, TIE, ABSTAINED = (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (None, 1.0)
 
 
 def exact_e_value(wins: int, losses: int) -> Fraction:
-    """E from the integral itself: expand (1-p)**c and integrate 2 (2p)**b (2(1-p))**c from 1/2 to 1 term by term."""
+    """The integral of 2 (2p)**b (2(1-p))**c from 1/2 to 1: expand (1-p)**c, integrate term by term."""
     total = Fraction(0)
     for k in range(losses + 1):
         power = wins + k + 1
@@ -117,7 +117,7 @@ def test_the_shortest_win_takes_seven_pairs():
 
 
 def test_looking_after_every_pair_keeps_its_error_where_the_naive_test_does_not():
-    """Under equality the e-process decides for the candidate in under 5 % of runs, the fixed test in over 15 %."""
+    """Under equality the e-process errs in under 5 % of runs, the fixed test in over 15 %."""
     generator, runs, pairs = random.Random(20), 800, 300
     critical = critical_wins_table(pairs, 0.05)
     sequential = naive = 0
