@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         compare_by_task,
         task_of,
     )
-    from hylo_eval.compare.cluster import ClusterComparison, DurkalskiTest, cluster_compare
+    from hylo_eval.compare.cluster import ClusterComparison, DurkalskiTest, cluster_compare, cluster_tables
     from hylo_eval.compare.continuous import (
         ContinuousComparison,
         HodgesLehmann,
@@ -91,6 +91,7 @@ __all__ = [
     "attainability",
     "bootstrap_mean_interval",
     "cluster_compare",
+    "cluster_tables",
     "compare_by",
     "compare_by_task",
     "compare_continuous",
@@ -137,6 +138,7 @@ _HOMES = {
     "ClusterComparison": "cluster",
     "DurkalskiTest": "cluster",
     "cluster_compare": "cluster",
+    "cluster_tables": "cluster",
     "ContinuousComparison": "continuous",
     "HodgesLehmann": "continuous",
     "compare_continuous": "continuous",

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from hylo_eval.compare.breakdown import compare_by
 from hylo_eval.compare.mcnemar import smallest_attainable_p
 from hylo_eval.compare.sign_flip import SignFlipTest, sign_flip_test
+from hylo_eval.compare.table import PairTable, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from hylo_eval.compare.table import PairTable
+    from hylo_eval.compare.pairing import Scores
 
 CLUSTER_SCOPE = "new tasks"
 """What a clustered comparison makes a claim about."""
@@ -104,6 +106,26 @@ def cluster_compare(
         durkalski=_durkalski(rates),
         smallest_attainable_p=smallest_attainable_p(sign_flip.n_nonzero),
     )
+
+
+def cluster_tables(
+    runs: Iterable[tuple[Scores, Scores]], cluster_of: Callable[[str], str]
+) -> dict[str, PairTable]:
+    """Collect the pairs of one or several repeated runs by cluster, for `cluster_compare`.
+
+    Args:
+        runs: (candidate's scores, parent's scores) of each repetition; pairs are made by key within it.
+        cluster_of: The cluster of an instance key: `task_of` for a claim about new tasks, the key itself or
+            its initial state for repetitions of the same scenes.
+
+    Raises:
+        ContractError: As `paired_compare`.
+    """
+    collected: dict[str, list[PairTable]] = {}
+    for candidate, parent in runs:
+        for row in compare_by(candidate, parent, lambda key: (cluster_of(key),)):
+            collected.setdefault(row.label, []).append(row.comparison.table)
+    return {label: merged(tables) for label, tables in sorted(collected.items())}
 
 
 def _durkalski(rates: list[float]) -> DurkalskiTest:

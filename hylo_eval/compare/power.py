@@ -146,7 +146,7 @@ def minimal_detectable_effect(
     return enough
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def critical_wins_table(largest: int, alpha: float) -> tuple[int, ...]:
     """The fewest wins with p <= alpha for 0, 1, ..., `largest` discordant pairs; n + 1 where none suffices.
 
@@ -205,7 +205,8 @@ def _first_crossing(effect: float, discordant: float, alpha: float, power: float
     normal = NormalDist()
     distance = -normal.inv_cdf(alpha) * math.sqrt(discordant)
     distance += normal.inv_cdf(power) * math.sqrt(max(discordant - effect * effect, 0.0))
-    enough = max(discordant_pairs_needed(alpha), math.ceil((distance / effect) ** 2))
+    ratio = distance / effect
+    enough = max(discordant_pairs_needed(alpha), math.ceil(min(ratio * ratio, LARGEST_PLAN)))
     while _power(min(enough, LARGEST_PLAN), effect, discordant, alpha) < power:
         if enough >= LARGEST_PLAN:
             raise ContractError(

@@ -182,6 +182,19 @@ class PairTable:
         )
 
 
+def merged(tables: Iterable[PairTable]) -> PairTable:
+    """The table of all the pairs in several tables."""
+    cells: Counter[tuple[SideOutcome, SideOutcome]] = Counter()
+    for table in tables:
+        cells[SUCCEEDED, SUCCEEDED] += table.both_succeeded
+        cells[SUCCEEDED, FAILED] += table.candidate_wins
+        cells[FAILED, SUCCEEDED] += table.parent_wins
+        cells[FAILED, FAILED] += table.both_failed
+        for cell in table.abstained:
+            cells[cell.candidate, cell.parent] += cell.count
+    return tally(cells)
+
+
 def tally(cells: Counter[tuple[SideOutcome, SideOutcome]]) -> PairTable:
     """The table of counted (candidate, parent) outcomes."""
     return PairTable(

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hylo_eval.compare.cluster import cluster_compare
+from hylo_eval.compare.breakdown import task_of
+from hylo_eval.compare.cluster import cluster_compare, cluster_tables
 from hylo_eval.compare.mcnemar import exact_mcnemar
 from hylo_eval.compare.table import PairTable
 
@@ -74,3 +75,17 @@ def test_without_clusters_nothing_is_shown():
         1.0,
         1.0,
     )
+
+
+def test_repetitions_are_paired_within_and_clustered_across():
+    """Two repetitions of two scenes: each scene is one cluster of two pairs, each task one of four."""
+    runs = [
+        ({"pick#0": 1.0, "pick#1": 0.0}, {"pick#0": 0.0, "pick#1": 0.0}),
+        ({"pick#0": 1.0, "pick#1": None}, {"pick#0": 1.0, "pick#1": 1.0}),
+    ]
+    by_scene = cluster_tables(runs, lambda key: key)
+    assert (by_scene["pick#0"].candidate_wins, by_scene["pick#0"].both_succeeded) == (1, 1)
+    assert (by_scene["pick#1"].both_failed, by_scene["pick#1"].n_abstained) == (1, 1)
+    by_task = cluster_tables(runs, task_of)
+    assert (by_task["pick"].n_pairs, by_task["pick"].n_shared) == (3, 4)
+    assert cluster_compare(by_scene).n_clusters == 2

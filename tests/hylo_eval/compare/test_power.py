@@ -121,6 +121,8 @@ def test_impossible_plans_are_refused():
         plan_pairs(effect=0.0, discordant=0.2)
     with pytest.raises(ContractError, match="needs more than 200000 pairs"):
         plan_pairs(effect=0.0001, discordant=0.2)
+    with pytest.raises(ContractError, match="needs more than 200000 pairs"):
+        plan_pairs(effect=1e-200, discordant=0.2)
     with pytest.raises(ContractError, match="discordant: must be above 0"):
         exact_power(10, effect=0.0, discordant=0.0)
     with pytest.raises(ContractError, match="power: must lie in"):

@@ -31,8 +31,10 @@ def test_comparing_binary_scores_loads_no_numerical_library():
     """A fresh interpreter tests paired outcomes without numpy or scipy."""
     program = (
         "import sys; from hylo_eval.compare import paired_compare, tango_interval;"
-        "c = paired_compare({f't#{i}': 1.0 for i in range(4)}, {f't#{i}': 0.0 for i in range(4)});"
-        "assert c.p_value == 1 / 16 and tango_interval(4, 0, 4).high == 1.0; print(sorted({'numpy', 'scipy'} & set(sys.modules)))"
+        "won, lost = ({f't#{i}': score for i in range(4)} for score in (1.0, 0.0));"
+        "assert paired_compare(won, lost).p_value == 1 / 16;"
+        "assert tango_interval(4, 0, 4).high == 1.0;"
+        "print(sorted({'numpy', 'scipy'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

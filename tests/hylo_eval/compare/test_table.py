@@ -6,7 +6,7 @@ import pytest
 
 from hylo_core.errors import ContractError
 from hylo_eval.compare.pairing import paired_compare
-from hylo_eval.compare.table import FAILED, SUCCEEDED, AbstainedPairs, PairTable, SideOutcome
+from hylo_eval.compare.table import FAILED, SUCCEEDED, AbstainedPairs, PairTable, SideOutcome, merged
 
 CELLS = {
     "t#0": (None, 1.0),
@@ -72,6 +72,16 @@ def test_scenarios_keep_every_pair():
         table.mirrored(),
     ):
         assert scenario.n_shared == table.n_shared == 5
+
+
+def test_merging_tables_adds_their_cells():
+    """The table of all keys is the merger of the tables of the single keys."""
+    singles = [table_of([key]) for key in CELLS]
+    assert merged(singles) == table_of(list(CELLS))
+    assert merged([PairTable(candidate_wins=2), PairTable(candidate_wins=1, both_failed=4)]) == PairTable(
+        candidate_wins=3, both_failed=4
+    )
+    assert merged([]) == PairTable()
 
 
 def test_the_order_of_cells_is_irrelevant():
