@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from statistics import median
 
@@ -97,7 +98,7 @@ def test_lower_latency_is_better_when_said_so():
     parent = {f"t#{i}": 0.5 for i in range(6)}
     candidate = {f"t#{i}": 0.4 - 0.01 * i for i in range(6)}
     found = compare_continuous(candidate, parent, higher_is_better=False)
-    assert found.p_value == 1 / 64
+    assert (found.n_pairs, found.p_value) == (6, 1 / 64)
     assert found.hodges_lehmann.estimate == pytest.approx(-0.125)
     assert found.hodges_lehmann.interval.high < 0
 
@@ -111,6 +112,12 @@ def test_ten_thousand_pairs_need_no_list_of_averages():
     """The estimate of many pairs is that of their construction: symmetric around 0.25."""
     differences = [0.25 + (i - 5000) / 1000 for i in range(10_001)]
     assert hodges_lehmann(differences).estimate == pytest.approx(0.25, abs=1e-9)
+
+
+def test_neighbouring_doubles_are_told_apart():
+    """Differences one rounding step apart still give one of them."""
+    differences = [1.0, 1.0, math.nextafter(1.0, 2.0)]
+    assert hodges_lehmann(differences).estimate in differences
 
 
 def test_without_pairs_there_is_no_estimate():

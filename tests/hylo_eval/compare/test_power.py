@@ -113,6 +113,12 @@ def test_the_table_of_critical_wins_agrees_with_the_test(alpha):
         assert table[pairs] == (critical_wins(pairs, alpha) or pairs + 1)
 
 
+def test_no_number_of_wins_suffices_below_the_pairs_needed():
+    """Up to four discordant pairs 0.05 cannot be reached: the entry is one more than there are."""
+    assert critical_wins_table(3, 0.05) == (1, 2, 3, 4)
+    assert critical_wins_table(5, 0.05) == (1, 2, 3, 4, 5, 5)
+
+
 def test_impossible_plans_are_refused():
     """An effect beyond the discordant share, none at all, or beyond any run, is refused by name."""
     with pytest.raises(ContractError, match=r"effect: a difference of 0.3 needs at least that share"):
