@@ -114,7 +114,7 @@ def test_at_no_difference_the_score_is_mcnemars():
 
 @pytest.mark.parametrize(("delta", "sign"), [(0.25, -1.0), (-0.25, 1.0)])
 def test_the_score_mirrors_with_the_sides(delta, sign):
-    """T of (b, c) at delta is minus T of (c, b) at -delta; its sign says on which side the estimate .2 lies."""
+    """T of (b, c) at delta is minus T of (c, b) at -delta; its sign says where the estimate lies."""
     score = tango_score(30, 10, 100, delta)
     assert score == -tango_score(10, 30, 100, -delta)
     assert math.copysign(1.0, score) == sign
