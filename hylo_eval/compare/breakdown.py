@@ -134,9 +134,7 @@ def regroup(
     )
 
 
-def _grouped(
-    values: Mapping[str, _Value], labels_of: Callable[[str], Iterable[str]]
-) -> dict[str, dict[str, _Value]]:
+def _grouped(values: Mapping[str, _Value], labels_of: Callable[[str], Iterable[str]]) -> dict[str, dict[str, _Value]]:
     groups: dict[str, dict[str, _Value]] = {}
     for key, value in values.items():
         for label in labels_of(key):

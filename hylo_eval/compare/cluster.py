@@ -79,9 +79,7 @@ class ClusterComparison:
         return self.sign_flip.reverse_p_value
 
 
-def cluster_compare(
-    clusters: Mapping[str, PairTable], *, draws: int = 20_000, seed: int = 0
-) -> ClusterComparison:
+def cluster_compare(clusters: Mapping[str, PairTable], *, draws: int = 20_000, seed: int = 0) -> ClusterComparison:
     """Compare two agents with clusters of pairs as the units.
 
     With one pair a cluster the sign-flip test is McNemar's.
@@ -108,9 +106,7 @@ def cluster_compare(
     )
 
 
-def cluster_tables(
-    runs: Iterable[tuple[Scores, Scores]], cluster_of: Callable[[str], str]
-) -> dict[str, PairTable]:
+def cluster_tables(runs: Iterable[tuple[Scores, Scores]], cluster_of: Callable[[str], str]) -> dict[str, PairTable]:
     """Collect the pairs of one or several repeated runs by cluster, for `cluster_compare`.
 
     Args:

@@ -210,9 +210,7 @@ def sequential_verdict(look: SequentialLook) -> Verdict:
     return "fail" if look.state == "parent better" else "inconclusive"
 
 
-def _judge(
-    rule: GateRule, table: PairTable, tasks: Sequence[GroupComparison]
-) -> tuple[Verdict, tuple[str, ...]]:
+def _judge(rule: GateRule, table: PairTable, tasks: Sequence[GroupComparison]) -> tuple[Verdict, tuple[str, ...]]:
     if rule.mode == "improve":
         return _improve(rule, table)
     if rule.mode == "noninferior":
@@ -235,9 +233,7 @@ def _improve(rule: GateRule, table: PairTable) -> tuple[Verdict, tuple[str, ...]
 
 def _noninferior(rule: GateRule, table: PairTable) -> tuple[Verdict, tuple[str, ...]]:
     margin = rule.margin or 0.0
-    bounds = tango_interval(
-        table.candidate_wins, table.parent_wins, table.n_pairs, level=1.0 - 2.0 * rule.alpha
-    )
+    bounds = tango_interval(table.candidate_wins, table.parent_wins, table.n_pairs, level=1.0 - 2.0 * rule.alpha)
     found = f"the difference lies in [{bounds.low:+.4f}, {bounds.high:+.4f}]"
     if bounds.low > -margin:
         return "pass", (f"{found}, above -{margin:g}",)
@@ -273,9 +269,7 @@ def _no_regression(rule: GateRule, tasks: Sequence[GroupComparison]) -> tuple[Ve
     return "pass", (f"none of {len(rows)} tasks is worse, and a drop of {rule.margin:g} would have shown",)
 
 
-def _missing_evidence(
-    rule: GateRule, counted_pairs: int, coverage: float, *, finished: bool
-) -> tuple[str, ...]:
+def _missing_evidence(rule: GateRule, counted_pairs: int, coverage: float, *, finished: bool) -> tuple[str, ...]:
     missing: list[str] = []
     if not finished:
         missing.append("a run is not finished")

@@ -69,9 +69,7 @@ class Scenario:
     difference: float | None
 
 
-def measure_effect(
-    table: PairTable, *, alpha: float = 0.05, power: float = 0.8, level: float = 0.95
-) -> Effect:
+def measure_effect(table: PairTable, *, alpha: float = 0.05, power: float = 0.8, level: float = 0.95) -> Effect:
     """Measure the effect in a table of paired outcomes.
 
     Args:

@@ -116,9 +116,7 @@ def _saddle_point(wins: int, losses: int) -> tuple[float, float]:
     tosses = wins + losses
     if wins == 0 or losses == 0:
         return math.ldexp(1.0, -tosses), -tosses * _LN2
-    exponent = (
-        _stirling_error(tosses) - _stirling_error(wins) - _stirling_error(losses) - _deviance(wins, losses)
-    )
+    exponent = _stirling_error(tosses) - _stirling_error(wins) - _stirling_error(losses) - _deviance(wins, losses)
     scale = tosses / (2.0 * math.pi * (wins * losses))
     return math.sqrt(scale) * math.exp(exponent), 0.5 * math.log(scale) + exponent
 

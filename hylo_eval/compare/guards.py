@@ -53,9 +53,7 @@ def rise_guard(name: str, comparison: PermutationComparison, *, alpha: float = 0
     return Guard(name=name, verdict=verdict, words=found)
 
 
-def margin_guard(
-    name: str, comparison: ContinuousComparison | PermutationComparison, *, limit: float
-) -> Guard:
+def margin_guard(name: str, comparison: ContinuousComparison | PermutationComparison, *, limit: float) -> Guard:
     """A score must not rise by more than a limit: decided by the interval of the paired difference.
 
     Fails when the whole interval lies above the limit, passes when none of it does, else is inconclusive.
@@ -89,6 +87,4 @@ def _interval(comparison: ContinuousComparison | PermutationComparison) -> Inter
 
 def _require_lower_is_better(*, higher_is_better: bool) -> None:
     if higher_is_better:
-        raise ContractError(
-            "must treat lower scores as better. fix: higher_is_better=False", path="comparison"
-        )
+        raise ContractError("must treat lower scores as better. fix: higher_is_better=False", path="comparison")

@@ -139,16 +139,13 @@ def paired_compare(
     return compare_table(tally(cells), only_candidate=only_candidate, only_parent=only_parent)
 
 
-def with_failures(
-    scores: Scores, reasons: Mapping[str, str], blamed: Collection[str]
-) -> dict[str, float | None]:
+def with_failures(scores: Scores, reasons: Mapping[str, str], blamed: Collection[str]) -> dict[str, float | None]:
     """The scores in which abstentions for the `blamed` reasons count as failures.
 
     For tests that look at pairs in order; on counted pairs see `PairTable.with_candidate_failures`.
     """
     return {
-        key: 0.0 if score is None and reasons.get(key, UNSTATED) in blamed else score
-        for key, score in scores.items()
+        key: 0.0 if score is None and reasons.get(key, UNSTATED) in blamed else score for key, score in scores.items()
     }
 
 
@@ -192,9 +189,7 @@ def _checked_reasons(side: Side, scores: Scores, reasons: Mapping[str, str] | No
         if key not in scores:
             raise ContractError(f"the {side} has no such key", path=path)
         if scores[key] is not None:
-            raise ContractError(
-                f"the {side} was scored on this key, so it has no reason to abstain", path=path
-            )
+            raise ContractError(f"the {side} was scored on this key, so it has no reason to abstain", path=path)
         if not isinstance(reason, str) or not reason:
             raise ContractError(f"a reason is a word, got {reason!r}", path=path)
     return reasons or {}

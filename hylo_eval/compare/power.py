@@ -227,9 +227,7 @@ def _first_crossing(effect: float, discordant: float, alpha: float, power: float
 def _require_effect(effect: float, discordant: float) -> None:
     require_between(discordant, "discordant", 0.0, 1.0, closed=True)
     if discordant <= 0:
-        raise ContractError(
-            "must be above 0: without discordant pairs nothing can be detected", path="discordant"
-        )
+        raise ContractError("must be above 0: without discordant pairs nothing can be detected", path="discordant")
     require_between(effect, "effect", -1.0, 1.0, closed=True)
     if abs(effect) > discordant:
         raise ContractError(

@@ -108,9 +108,7 @@ def variance_split(replicates: Mapping[str, Sequence[float]]) -> VarianceSplit:
     grand = math.fsum(value for values in scenes for value in values) / n_values
     means = [math.fsum(values) / len(values) for values in scenes]
     between = math.fsum(len(values) * (mean - grand) ** 2 for values, mean in zip(scenes, means, strict=True))
-    within = math.fsum(
-        (value - mean) ** 2 for values, mean in zip(scenes, means, strict=True) for value in values
-    )
+    within = math.fsum((value - mean) ** 2 for values, mean in zip(scenes, means, strict=True) for value in values)
     policy = within / (n_values - len(scenes))
     size = (n_values - sum(len(values) ** 2 for values in scenes) / n_values) / (len(scenes) - 1)
     scene = max(0.0, (between / (len(scenes) - 1) - policy) / size)

@@ -90,9 +90,7 @@ def _restricted(side: str, times: Scores, horizon: float) -> dict[str, float | N
         if time is None:
             restricted[key] = None
         elif isinstance(time, bool) or not isinstance(time, (int, float)) or not time >= 0:
-            raise ContractError(
-                f"must be a time of at least 0 or NEVER, got {time!r}", path=f"{side}[{key!r}]"
-            )
+            raise ContractError(f"must be a time of at least 0 or NEVER, got {time!r}", path=f"{side}[{key!r}]")
         else:
             restricted[key] = min(float(time), horizon)
     return restricted

@@ -73,12 +73,8 @@ def sign_flip_test(differences: Sequence[float], *, draws: int = 20_000, seed: i
     drawn = 0
     if all(value.is_integer() for value in nonzero) and _subset_sums_fit(nonzero):
         whole = [int(value) for value in nonzero]
-        p_value = _subset_sum_tail(
-            [abs(value) for value in whole], sum(value for value in whole if value > 0)
-        )
-        reverse = _subset_sum_tail(
-            [abs(value) for value in whole], -sum(value for value in whole if value < 0)
-        )
+        p_value = _subset_sum_tail([abs(value) for value in whole], sum(value for value in whole if value > 0))
+        reverse = _subset_sum_tail([abs(value) for value in whole], -sum(value for value in whole if value < 0))
     elif len(nonzero) <= ENUMERATED_LIMIT:
         p_value, reverse = _enumerated_tails(nonzero)
     else:

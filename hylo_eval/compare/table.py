@@ -134,8 +134,7 @@ class PairTable:
     def mirrored(self) -> PairTable:
         """The same pairs with candidate and parent swapped."""
         swapped = tuple(
-            AbstainedPairs(candidate=cell.parent, parent=cell.candidate, count=cell.count)
-            for cell in self.abstained
+            AbstainedPairs(candidate=cell.parent, parent=cell.candidate, count=cell.count) for cell in self.abstained
         )
         return PairTable(
             both_succeeded=self.both_succeeded,

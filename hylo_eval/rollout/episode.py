@@ -327,8 +327,12 @@ class _Episode:
                 action = filtered.action
             if type(safety_filter) is NonFiniteGuard:
                 known_finite = action
-        # Finite only if every entry is; the product can overflow, so a miss is looked at again.
-        if action is not known_finite and not math.isfinite(np.vdot(action, action)) and not np.isfinite(action).all():
+        # The sum is finite only if every entry is; it can also overflow, so a miss is looked at again.
+        if (
+            action is not known_finite
+            and not math.isfinite(sum(action.ravel().tolist()))
+            and not np.isfinite(action).all()
+        ):
             raise AgentError("the action is not finite")
         return action
 

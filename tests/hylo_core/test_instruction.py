@@ -35,7 +35,10 @@ def test_what_was_rendered_matches_its_template(obj: str, place: str) -> None:
 
 @pytest.mark.parametrize(
     ("values", "reason"),
-    [({"obj": "cup"}, "has no value for {place}"), ({"obj": "a", "place": "b", "x": "c"}, "has no field for the value 'x'")],
+    [
+        ({"obj": "cup"}, "has no value for {place}"),
+        ({"obj": "a", "place": "b", "x": "c"}, "has no field for the value 'x'"),
+    ],
 )
 def test_rendering_refuses_missing_and_useless_values(values: dict[str, str], reason: str) -> None:
     """A value that would change nothing is refused as much as a missing one."""

@@ -184,7 +184,7 @@ def test_an_instance_refuses_a_bad_seed(seed: Any, reason: str) -> None:
     ("build", "path", "reason"),
     [
         (lambda: Score(float("nan")), "value", "must be finite, not nan"),
-        (lambda: Score(True), "value", "must be a number, not True"),  # noqa: FBT003
+        (lambda: Score(True), "value", "must be a number, not True"),
         (lambda: Score("1"), "value", "must be a number, not '1'"),
         (lambda: InitStateRef("", 3), "uri", "must not be empty"),
         (lambda: ActionSlice(name="a", start=2, stop=2), "stop", "must be above start (2), not 2"),

@@ -7,7 +7,9 @@ import attrs
 from hylo_core import ActionSlice, AgentSpec, CameraSpec, EnvSpec, StateSpec, compare_specs
 
 ARM = ActionSlice(name="eef_position", start=0, stop=3, mode="delta", unit="m", frame="base")
-GRIPPER = ActionSlice(name="gripper", start=3, stop=4, mode="absolute", unit="normalised", frame="eef", gripper="positive_closes")
+GRIPPER = ActionSlice(
+    name="gripper", start=3, stop=4, mode="absolute", unit="normalised", frame="eef", gripper="positive_closes"
+)
 CAMERA = CameraSpec(name="agentview", height=256, width=256, orientation="upright")
 ENV = EnvSpec(action=(ARM, GRIPPER), control_hz=20, cameras=(CAMERA,), state=(StateSpec(name="eef", shape=(3,)),))
 AGENT = AgentSpec(action=(ARM, GRIPPER), control_hz=20, cameras=(CAMERA,))

@@ -84,8 +84,7 @@ def test_the_wilcoxon_p_value_is_the_share_of_flips(differences):
     short = differences[:10]
     ranks = signed_ranks(short)
     sums = [
-        sum(s * r for s, r in zip(signs, ranks, strict=True))
-        for signs in itertools.product((1, -1), repeat=len(ranks))
+        sum(s * r for s, r in zip(signs, ranks, strict=True)) for signs in itertools.product((1, -1), repeat=len(ranks))
     ]
     candidate = {f"t#{i}": value for i, value in enumerate(short)}
     found = compare_continuous(candidate, dict.fromkeys(candidate, 0.0), higher_is_better=True)

@@ -121,15 +121,9 @@ def test_missing_evidence_outweighs_every_number():
 def crashed():
     """A candidate that won 9 pairs and crashed on 6 that the parent solved; the parent crashed on 2."""
     candidate = (
-        {f"t#{i}": 1.0 for i in range(9)}
-        | {f"c#{i}": None for i in range(6)}
-        | {f"p#{i}": 1.0 for i in range(2)}
+        {f"t#{i}": 1.0 for i in range(9)} | {f"c#{i}": None for i in range(6)} | {f"p#{i}": 1.0 for i in range(2)}
     )
-    parent = (
-        {f"t#{i}": 0.0 for i in range(9)}
-        | {f"c#{i}": 1.0 for i in range(6)}
-        | {f"p#{i}": None for i in range(2)}
-    )
+    parent = {f"t#{i}": 0.0 for i in range(9)} | {f"c#{i}": 1.0 for i in range(6)} | {f"p#{i}": None for i in range(2)}
     return paired_compare(
         candidate,
         parent,
@@ -173,9 +167,7 @@ def test_a_pass_says_how_many_abstentions_would_undo_it():
     assert decide(IMPROVE, compare_table(table(1, 0))).tipping_point is None
 
 
-@pytest.mark.parametrize(
-    ("guard", "verdict"), [("pass", "pass"), ("inconclusive", "inconclusive"), ("fail", "fail")]
-)
+@pytest.mark.parametrize(("guard", "verdict"), [("pass", "pass"), ("inconclusive", "inconclusive"), ("fail", "fail")])
 def test_the_worst_of_rule_and_guards_is_the_verdict(guard, verdict):
     """A better candidate that is less safe does not pass."""
     guards = [

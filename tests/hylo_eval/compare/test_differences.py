@@ -12,9 +12,7 @@ from hylo_eval.compare.differences import paired_differences
 
 def test_scores_are_subtracted_key_by_key():
     """Shared scored keys give candidate minus parent in key order; the rest is counted."""
-    found = paired_differences(
-        {"b#0": 3.0, "a#0": 1.0, "c#0": None, "x#0": 9.0}, {"a#0": 0.5, "b#0": 5.0, "c#0": 1.0}
-    )
+    found = paired_differences({"b#0": 3.0, "a#0": 1.0, "c#0": None, "x#0": 9.0}, {"a#0": 0.5, "b#0": 5.0, "c#0": 1.0})
     assert (found.keys, found.values) == (("a#0", "b#0"), (0.5, -2.0))
     assert (found.n_pairs, found.n_abstained, found.only_candidate, found.only_parent) == (2, 1, ("x#0",), ())
 

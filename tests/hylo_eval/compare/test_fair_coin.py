@@ -75,9 +75,7 @@ def test_the_tail_agrees_with_exact_rational_arithmetic(wins, losses):
     point = Fraction(math.comb(wins + losses, wins), 2 ** (wins + losses))
     tail = fair_tail(wins, losses)
     assert exact < Fraction(2.3e-308) or relative_error(tail.p, exact) < Fraction(1e-12)
-    assert exact - point / 2 < Fraction(2.3e-308) or relative_error(tail.mid_p, exact - point / 2) < Fraction(
-        1e-12
-    )
+    assert exact - point / 2 < Fraction(2.3e-308) or relative_error(tail.mid_p, exact - point / 2) < Fraction(1e-12)
     logarithm = math.log10(exact.numerator) - math.log10(exact.denominator)
     assert tail.log10_p == pytest.approx(logarithm, rel=1e-12, abs=1e-12)
 
@@ -157,9 +155,7 @@ def test_the_integer_and_the_floating_path_meet():
 @settings(deadline=None)
 def test_a_tail_and_its_complement_make_one(wins, losses):
     """P(X >= b) + P(X >= c + 1) = 1, whatever path computes either."""
-    assert fair_tail(wins, losses).p + (fair_tail(losses + 1, wins - 1).p if wins else 0.0) == pytest.approx(
-        1.0
-    )
+    assert fair_tail(wins, losses).p + (fair_tail(losses + 1, wins - 1).p if wins else 0.0) == pytest.approx(1.0)
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000))
@@ -167,9 +163,7 @@ def test_a_tail_and_its_complement_make_one(wins, losses):
 def test_the_point_probability_is_the_difference_of_p_and_mid_p(wins, losses):
     """p - mid_p is half the point probability."""
     tail = fair_tail(wins, losses)
-    assert 2 * (tail.p - tail.mid_p) == pytest.approx(
-        math.exp(log_fair_point(wins, losses)), rel=1e-9, abs=1e-15
-    )
+    assert 2 * (tail.p - tail.mid_p) == pytest.approx(math.exp(log_fair_point(wins, losses)), rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize("count", [-1, 1.0, True, "1", None])

@@ -59,9 +59,7 @@ def test_another_win_never_raises_p(wins, losses):
     assert exact_mcnemar(wins, losses + 1).p_value >= p_value
 
 
-@pytest.mark.parametrize(
-    ("alpha", "pairs"), [(0.05, 5), (0.01, 7), (1 / 32, 5), (0.0312, 6), (0.025, 6), (0.49, 2)]
-)
+@pytest.mark.parametrize(("alpha", "pairs"), [(0.05, 5), (0.01, 7), (1 / 32, 5), (0.0312, 6), (0.025, 6), (0.49, 2)])
 def test_the_pairs_needed_to_reach_a_level(alpha, pairs):
     """n discordant pairs can reach alpha exactly when 2**-n <= alpha."""
     assert discordant_pairs_needed(alpha) == pairs

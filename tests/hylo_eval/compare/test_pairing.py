@@ -109,9 +109,7 @@ def test_swapping_the_sides_mirrors_the_comparison(run):
 
 @given(
     runs,
-    st.sampled_from(
-        [(0.0, 0.0), (1.0, 1.0), (None, 0.0), (None, 1.0), (0.0, None), (1.0, None), (None, None)]
-    ),
+    st.sampled_from([(0.0, 0.0), (1.0, 1.0), (None, 0.0), (None, 1.0), (0.0, None), (1.0, None), (None, None)]),
 )
 @settings(deadline=None)
 def test_a_tied_or_abstained_pair_leaves_p(run, pair):

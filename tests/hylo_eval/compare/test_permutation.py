@@ -13,9 +13,7 @@ from hylo_core.errors import ContractError
 from hylo_eval.compare.pairing import paired_compare
 from hylo_eval.compare.permutation import bootstrap_mean_interval, paired_permutation
 
-binary = st.dictionaries(
-    st.integers(0, 30).map("t#{}".format), st.tuples(*[st.sampled_from([0.0, 1.0, None])] * 2)
-)
+binary = st.dictionaries(st.integers(0, 30).map("t#{}".format), st.tuples(*[st.sampled_from([0.0, 1.0, None])] * 2))
 
 
 @given(binary)

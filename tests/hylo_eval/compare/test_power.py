@@ -71,9 +71,7 @@ def test_a_larger_effect_is_never_harder_to_see(pairs, discordant, one, other):
 def test_the_pairs_planned_are_the_fewest(effect, discordant, power):
     """No smaller number of pairs has the power; from the steady number on, every number has."""
     plan = plan_pairs(effect=effect, discordant=discordant, power=power)
-    powers = [
-        exact_power(n, effect=effect, discordant=discordant) for n in range(2 * plan.n_pairs_steady + 40)
-    ]
+    powers = [exact_power(n, effect=effect, discordant=discordant) for n in range(2 * plan.n_pairs_steady + 40)]
     assert plan.n_pairs == next(n for n, reached in enumerate(powers) if reached >= power)
     assert plan.n_pairs_steady == max(n for n, reached in enumerate(powers) if reached < power) + 1
     assert plan.power_at_n_pairs == powers[plan.n_pairs]
@@ -88,9 +86,7 @@ def test_the_normal_approximation_asks_for_too_few_pairs():
     assert plan.n_pairs == 134
 
 
-@pytest.mark.parametrize(
-    ("pairs", "discordant"), [(100, 0.2), (50, 0.5), (40, 0.1), (30, 0.0), (20, 1.0), (5, 0.3)]
-)
+@pytest.mark.parametrize(("pairs", "discordant"), [(100, 0.2), (50, 0.5), (40, 0.1), (30, 0.0), (20, 1.0), (5, 0.3)])
 def test_the_minimal_detectable_effect_is_the_boundary(pairs, discordant):
     """At the effect the power is reached, a hair below it is not; past the share, the share grows with it."""
     effect = minimal_detectable_effect(pairs, discordant=discordant)

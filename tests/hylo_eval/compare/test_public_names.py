@@ -15,9 +15,7 @@ def test_every_public_name_can_be_loaded():
     assert sorted(compare.__all__) == sorted(compare._HOMES)
     for name in compare.__all__:
         value = getattr(compare, name)
-        assert getattr(value, "__module__", f"hylo_eval.compare.{compare._HOMES[name]}").endswith(
-            compare._HOMES[name]
-        )
+        assert getattr(value, "__module__", f"hylo_eval.compare.{compare._HOMES[name]}").endswith(compare._HOMES[name])
         assert name in dir(compare)
 
 

@@ -50,9 +50,7 @@ def test_the_first_win_is_worth_one_and_a_half():
 def test_the_e_value_has_mean_one_under_a_fair_coin(wins, losses):
     """(E after a win + E after a loss) / 2 is E: what makes peeking harmless."""
     here = log_e_value(wins, losses)
-    after = (
-        math.exp(log_e_value(wins + 1, losses) - here) + math.exp(log_e_value(wins, losses + 1) - here)
-    ) / 2
+    after = (math.exp(log_e_value(wins + 1, losses) - here) + math.exp(log_e_value(wins, losses + 1) - here)) / 2
     assert after == pytest.approx(1.0, rel=1e-9)
 
 

@@ -47,9 +47,7 @@ def test_differences_of_one_are_mcnemars_test(wins, losses):
     """On wins and losses the sign-flip test is the exact McNemar test."""
     test = sign_flip_test([1] * wins + [-1] * losses + [0] * 3)
     exact = exact_mcnemar(wins, losses)
-    assert (test.p_value, test.reverse_p_value) == pytest.approx(
-        (exact.p_value, exact.reverse_p_value), rel=1e-14
-    )
+    assert (test.p_value, test.reverse_p_value) == pytest.approx((exact.p_value, exact.reverse_p_value), rel=1e-14)
 
 
 def test_counting_in_doubles_agrees_with_counting_in_integers(monkeypatch):

@@ -25,12 +25,19 @@ def run(tmp_path: Path) -> Run:
     """Run an episode and read its trace back."""
     numbers = itertools.count()
 
-    def call(env: Any = None, agent: Any = None, item: Any = None, **options: Any) -> tuple[EpisodeResult, EpisodeTrace]:
+    def call(
+        env: Any = None, agent: Any = None, item: Any = None, **options: Any
+    ) -> tuple[EpisodeResult, EpisodeTrace]:
         path = tmp_path / f"{next(numbers)}.jsonl"
-        result = run_episode(env or ScriptedEnv(), agent or FunctionAgent(), item or instance(), trace_path=path, **options)
+        result = run_episode(
+            env or ScriptedEnv(), agent or FunctionAgent(), item or instance(), trace_path=path, **options
+        )
         trace = read_trace(path)
         assert trace.end == result.end or trace.end.status == result.end.status
-        assert (trace.trace_sha256, trace.behaviour_sha256) == (result.digests.trace_sha256, result.digests.behaviour_sha256)
+        assert (trace.trace_sha256, trace.behaviour_sha256) == (
+            result.digests.trace_sha256,
+            result.digests.behaviour_sha256,
+        )
         assert result.digests.size == path.stat().st_size
         assert not list(tmp_path.glob("*.partial"))
         return result, trace
@@ -118,7 +125,14 @@ FAILURES = [
     ({}, lambda observation, replies: [True, False], "agent_error", "act", "AgentError", 0),
     ({}, lambda observation, replies: [[1.0], [1.0, 2.0]], "agent_error", "act", "AgentError", 0),
     ({}, lambda observation, replies: None, "agent_error", "act", "AgentError", 0),
-    ({}, lambda observation, replies: np.array([np.nan if replies == 2 else 0.0, 0.0]), "agent_error", "filter", "AgentError", 2),
+    (
+        {},
+        lambda observation, replies: np.array([np.nan if replies == 2 else 0.0, 0.0]),
+        "agent_error",
+        "filter",
+        "AgentError",
+        2,
+    ),
 ]
 
 
@@ -178,7 +192,13 @@ def test_a_safety_abort_stops_before_the_action_reaches_the_env(run: Run) -> Non
     assert trace.end is not None
     assert (trace.status, trace.end.steps) == (EpisodeStatus.SAFETY_ABORT, 2)
     (event,) = trace.safety
-    assert (event.index, event.filter, event.proposed, event.applied, event.abort) == (2, "stop", [0.25, 0.25], None, True)
+    assert (event.index, event.filter, event.proposed, event.applied, event.abort) == (
+        2,
+        "stop",
+        [0.25, 0.25],
+        None,
+        True,
+    )
 
 
 def test_a_filter_changes_the_action_and_both_are_on_record(run: Run) -> None:
