@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
-from hylo_core.errors import ContractError
 from hylo_core.expression import conjuncts, parse_expression
 from hylo_core.spec import ActionSlice, AgentSpec, StateSpec
 from hylo_core.trace import AgentInfo
@@ -61,7 +60,7 @@ class Phase(enum.Enum):
     RETREAT = enum.auto()
 
 
-_NEXT: Final = {phase: following for phase, following in zip(Phase, [*list(Phase)[1:], Phase.RETREAT], strict=True)}
+_NEXT: Final = dict(zip(Phase, [*list(Phase)[1:], Phase.RETREAT], strict=True))
 _TOLERANCE_M: Final = {
     Phase.APPROACH: 0.015,
     Phase.DESCEND: 0.005,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 import attrs
 
@@ -23,7 +23,7 @@ MAX_DEPTH = 32
 _COMMENT = re.compile(r";[^\n]*")
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
-Group: TypeAlias = "list[Union[str, Group]]"
+Group: TypeAlias = "list[str | Group]"
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ from typing import Any
 
 from hylo_core.canonical import digest_bytes
 from hylo_core.task import InitStateRef, TaskSpec
-from hylo_eval.envs.libero.specs import Orientation  # noqa: TC001 - options are checked against these annotations
+from hylo_eval.envs.libero.specs import Orientation
 from hylo_eval.errors import EnvError
 
 DEFAULT_PIXELS = 256

@@ -59,7 +59,7 @@ class Goal:
             _check(relation, arguments, known, predicate.expr)
         self._conjuncts = conjuncts(expression)
 
-    def evaluate(self, holds: Callable[[str, tuple[str, ...]], bool], verdict: bool) -> GoalState:  # noqa: FBT001
+    def evaluate(self, holds: Callable[[str, tuple[str, ...]], bool], verdict: bool) -> GoalState:
         """Evaluate the goal.
 
         Args:

@@ -104,7 +104,7 @@ def states_digest(states: States) -> str:
     return f"sha256:{hashlib.sha256(head + body).hexdigest()}"
 
 
-class _Refused(Exception):  # noqa: N818 - never leaves this module
+class _Refused(Exception):
     """What is wrong with a file, as the end of a sentence."""
 
 
