@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
-from hylo_core.errors import ContractError
 from hylo_core.expression import conjuncts, parse_expression
 from hylo_core.spec import ActionSlice, AgentSpec, StateSpec
 from hylo_core.trace import AgentInfo
@@ -61,7 +60,7 @@ class Phase(enum.Enum):
     RETREAT = enum.auto()
 
 
-_NEXT: Final = {phase: following for phase, following in zip(Phase, [*list(Phase)[1:], Phase.RETREAT], strict=True)}
+_NEXT: Final = dict(zip(Phase, [*list(Phase)[1:], Phase.RETREAT], strict=True))
 _TOLERANCE_M: Final = {
     Phase.APPROACH: 0.015,
     Phase.DESCEND: 0.005,
@@ -235,11 +234,9 @@ def _distance(a: Vector, b: Vector) -> float:
 
 def _action() -> tuple[ActionSlice, ...]:
     """The action it sends, said independently of the environment so that the two can be compared."""
-    bounds = {"unit": "normalised", "low": -1.0, "high": 1.0}
+    bounds: dict[str, Any] = {"unit": "normalised", "low": -1.0, "high": 1.0}
     return (
         ActionSlice(name="eef_position", start=0, stop=3, mode="delta", frame="world", **bounds),
         ActionSlice(name="eef_rotation", start=3, stop=6, mode="delta", frame="world", rotation="axis_angle", **bounds),
-        ActionSlice(
-            name="gripper", start=6, stop=7, mode="absolute", frame="eef", gripper="positive_closes", **bounds
-        ),
+        ActionSlice(name="gripper", start=6, stop=7, mode="absolute", frame="eef", gripper="positive_closes", **bounds),
     )

