@@ -165,11 +165,9 @@ def _space(value: NDArray[Any]) -> gymnasium.spaces.Box:
 
 
 def _renderer() -> str:
-    """The library and device that draw, for example ``egl: llvmpipe (LLVM 15.0.6, 256 bits)``."""
-    import os
+    """The device that draws, for example ``llvmpipe (LLVM 15.0.6, 256 bits)``; software and GPUs draw differently."""
+    from importlib import import_module
 
-    from OpenGL import GL  # pyright: ignore[reportMissingImports]
-
-    api: Any = GL
-    device: bytes | None = api.glGetString(api.GL_RENDERER)
-    return f"{os.environ.get('MUJOCO_GL', 'unknown')}: {device.decode() if device else 'unknown'}"
+    gl: Any = import_module("OpenGL.GL")
+    device: bytes | None = gl.glGetString(gl.GL_RENDERER)
+    return device.decode() if device else "unknown"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from hylo_eval.errors import EnvError
 from hylo_eval.options import read_options
 
 
-def task(**changes):
+def task(**changes: Any) -> TaskSpec:
     """A LIBERO task of files that need not exist."""
     members = {
         "id": "libero_object/pick",
@@ -32,7 +33,7 @@ def task(**changes):
     return TaskSpec(**{**members, **changes})
 
 
-def with_params(**changes):
+def with_params(**changes: Any) -> TaskSpec:
     """The task with other params."""
     return task(params={**task().params, **changes})
 

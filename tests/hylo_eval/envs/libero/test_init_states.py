@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,10 +28,10 @@ def torch_zip(path, content, *, name="archive/data.pkl", compression=zipfile.ZIP
 class Bomb:
     """Runs a command where it is unpickled."""
 
-    def __init__(self, function, *arguments):
+    def __init__(self, function: Any, *arguments: Any) -> None:
         self.call = (function, arguments)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return self.call
 
 
