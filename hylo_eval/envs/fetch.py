@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.spec import ActionSlice, CameraSpec, EnvSpec, StateSpec
-from hylo_core.task import Predicate, SeedInit, TaskSpec
+from hylo_core.task import Predicate, SeedInit, TaskInstance, TaskSpec
 from hylo_eval.envs.assets import tree_digest
 from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
 from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS, UNSTABLE
@@ -44,6 +45,12 @@ INSTRUCTIONS: Mapping[str, str] = {
 IMAGE = "image"
 """The observation key of the picture."""
 MAX_IMAGE_SIZE = 1024
+
+_ENV_IDS: Mapping[str, str] = {
+    "fetch_reach": "FetchReach-v4",
+    "fetch_push": "FetchPush-v4",
+    "fetch_pick_and_place": "FetchPickAndPlace-v4",
+}
 
 Observation = dict[str, NDArray[Any]]
 
@@ -142,27 +149,22 @@ class FetchEnv(gymnasium.Env[Any, Any]):
 def freeze(benchmark_id: str) -> Benchmark:
     """The definition of a Fetch benchmark, from the installed simulator.
 
-    Success is judged at the last of the registered 50 steps, as in the paper that introduced the tasks
-    (Plappert et al. 2018, arXiv:1802.09464): the goal has to be held, so the episode does not stop at the
-    first success.
+    Success is judged at the last of the registered 50 steps, as in the paper that introduced the tasks (Plappert et
+    al. 2018, arXiv:1802.09464): the goal has to be held, so the episode does not stop at the first success. Seeds
+    whose goal lies where the block already is are left out: solved before the first action, they measure nothing.
 
     Args:
         benchmark_id: ``fetch_reach``, ``fetch_push`` or ``fetch_pick_and_place``.
     """
-    env_id = {
-        "fetch_reach": "FetchReach-v4",
-        "fetch_push": "FetchPush-v4",
-        "fetch_pick_and_place": "FetchPickAndPlace-v4",
-    }[benchmark_id]
+    env_id = _ENV_IDS[benchmark_id]
     _register()
-    registered = gymnasium.spec(env_id)
     task = TaskSpec(
         id=f"fetch/{benchmark_id.removeprefix('fetch_')}",
         version="1.0",
         instruction=INSTRUCTIONS[env_id],
         init=SeedInit(),
         success=Predicate(kind="builtin", name="env_success"),
-        max_steps=int(registered.max_episode_steps or 0),
+        max_steps=int(gymnasium.spec(env_id).max_episode_steps or 0),
         params={"env_id": env_id},
         tags=("fetch", "mujoco"),
         success_at="end",
@@ -174,17 +176,32 @@ def freeze(benchmark_id: str) -> Benchmark:
         version="1.0",
         tasks=(task,),
         splits={
-            "train": tuple(range(100)),
-            "validation": tuple(range(5000, 5020)),
-            "heldout": tuple(range(10000, 10020)),
+            split: _unsolved_seeds(task, first, count)
+            for split, first, count in (("train", 0, 100), ("validation", 5000, 20), ("heldout", 10000, 20))
         },
         metadata={
             "env": "fetch",
             "upstream": "gymnasium-robotics 1.4.2",
             "protocol": "arXiv:1802.09464",
+            "seeds": "ascending, without those whose goal is reached at reset",
             "asset.fetch": _assets_digest(),
         },
     )
+
+
+def _unsolved_seeds(task: TaskSpec, first: int, count: int) -> tuple[int, ...]:
+    """The first ``count`` seeds from ``first`` on for which success does not hold at reset."""
+    env = FetchEnv(task)
+    seeds: list[int] = []
+    for seed in itertools.count(first):
+        instance = TaskInstance(spec=task, seed=seed, episode_index=0, split="freeze")
+        _, info = env.reset(seed=seed, options={"instance": instance})
+        if not info[SUCCESS]:
+            seeds.append(seed)
+        if len(seeds) == count:
+            break
+    env.close()
+    return tuple(seeds)
 
 
 def _assets_digest() -> str:
