@@ -1,0 +1,110 @@
+"""The object a response must end with, and whether it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict, cast
+
+from hylo_eval.verify.response.options import resolve_mode
+from hylo_eval.verify.response.parsing import LenientParser
+from hylo_eval.verify.response.spans import FENCE, block_content, final_object_start
+
+if TYPE_CHECKING:
+    from hylo_eval.verify.response.options import RewardMode
+
+_REQUIRED_KEYS: Mapping[RewardMode, frozenset[str]] = {
+    "answer": frozenset({"answer"}),
+    "answer_and_annotation": frozenset({"answer", "annotation"}),
+}
+
+
+class TraceResponseFormat(TypedDict):
+    """Format diagnostics of a response.
+
+    Attributes:
+        format: 1.0 if the final object has exactly the keys of the mode, else 0.0.
+        structure_ok: The response ends with a code block or with balanced braces.
+        json_ok: What it ends with is a mapping.
+        schema_ok: The mapping has exactly the keys of the mode.
+        answer_block: The text it ends with, or None.
+        payload: The mapping, or None.
+    """
+
+    format: float
+    structure_ok: bool
+    json_ok: bool
+    schema_ok: bool
+    answer_block: str | None
+    payload: Mapping[object, object] | None
+
+
+def evaluate_trace_response_format(
+    response: str, *, trace_reward_mode: str | None = "answer_and_annotation"
+) -> TraceResponseFormat:
+    """Whether a response ends with one object of exactly the keys its mode asks for.
+
+    Text may precede the object, white space may follow it; a final code block may hold it.
+
+    Args:
+        response: The whole response.
+        trace_reward_mode: A mode or an alias; None, empty and `auto` mean `answer`.
+
+    Raises:
+        ValueError: There is no such mode.
+    """
+    mode = resolve_mode(trace_reward_mode)
+    return evaluate_format(response, mode, LenientParser())
+
+
+def evaluate_format(response: object, mode: RewardMode, parser: LenientParser) -> TraceResponseFormat:
+    """`evaluate_trace_response_format` with a resolved mode and the response's parser; no text has no structure."""
+    text, payload = final_text(response, parser) if isinstance(response, str) else (None, None)
+    schema_ok = payload is not None and payload.keys() == _REQUIRED_KEYS[mode]
+    return {
+        "format": 1.0 if schema_ok else 0.0,
+        "structure_ok": text is not None,
+        "json_ok": payload is not None,
+        "schema_ok": schema_ok,
+        "answer_block": text,
+        "payload": payload,
+    }
+
+
+def final_text(response: str, parser: LenientParser) -> tuple[str | None, Mapping[object, object] | None]:
+    """The text a response ends with, and the mapping that this text is, if it is one."""
+    stripped = response.rstrip()
+    if stripped.endswith(FENCE):
+        return _final_block(stripped, parser)
+    start = final_object_start(stripped)
+    if start < 0:
+        return None, None
+    text = stripped[start:]
+    return text, _mapping(text, parser)
+
+
+def _final_block(stripped: str, parser: LenientParser) -> tuple[str | None, Mapping[object, object] | None]:
+    """The content of the code block that ends the text.
+
+    Its opening fence is the last one before the closing fence, however many fences the prose before it holds. If
+    that content is no mapping, fences may stand inside the object's own strings: then the last fence that starts a line,
+    and the first fence of all, are tried.
+    """
+    closing = len(stripped) - len(FENCE)
+    opening = stripped.rfind(FENCE, 0, closing)
+    if opening < 0:
+        return None, None
+    last_content = block_content(stripped, opening, closing)
+    line_start = stripped.rfind("\n" + FENCE, 0, closing) + 1
+    for start in dict.fromkeys((opening, line_start, stripped.find(FENCE))):
+        if not stripped.startswith(FENCE, start) or start + len(FENCE) > closing:
+            continue
+        content = last_content if start == opening else block_content(stripped, start, closing)
+        payload = _mapping(content, parser)
+        if payload is not None:
+            return content, payload
+    return (last_content, None) if last_content else (None, None)
+
+
+def _mapping(text: str, parser: LenientParser) -> Mapping[object, object] | None:
+    parsed = parser.parse(text)
+    return cast("Mapping[object, object]", parsed) if isinstance(parsed, dict) else None
