@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import attrs
@@ -10,14 +9,14 @@ import attrs
 from hylo_eval.verify.response.annotation import read_annotation
 from hylo_eval.verify.response.contracts import ANNOTATION_KINDS, AnnotationKind
 from hylo_eval.verify.response.matching import matched_similarities
-from hylo_eval.verify.response.parsing import LenientParser
+from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 from hylo_eval.verify.response.similarity import pair_similarity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from hylo_eval.verify.response.annotation import Annotation, Items
-    from hylo_eval.verify.response.coordinates import Item
+    from hylo_eval.verify.response.annotation import Annotation
+    from hylo_eval.verify.response.coordinates import Item, ItemTable
 
 
 @attrs.frozen
@@ -49,9 +48,8 @@ _BOTH_EMPTY = _Match(1.0, 0, 0.0)
 
 def annotation_type(annotation_gt: object) -> str:
     """The declared annotation type, stripped; empty if there is none."""
-    if not isinstance(annotation_gt, Mapping):
-        return ""
-    name = cast("Mapping[object, object]", annotation_gt).get("type")
+    truth = as_mapping(annotation_gt)
+    name = None if truth is None else truth.get("type")
     return name.strip() if isinstance(name, str) else ""
 
 
@@ -90,10 +88,10 @@ def score_annotation(
 
 
 def _contract_mismatch(kind: AnnotationKind, reward_contract: object) -> str | None:
-    if not isinstance(reward_contract, Mapping):
+    contract = as_mapping(reward_contract)
+    if contract is None:
         return "reward_contract is no mapping"
-    side = cast("Mapping[object, object]", reward_contract).get("annotation")
-    matcher = cast("Mapping[object, object]", side) if isinstance(side, Mapping) else {}
+    matcher = as_mapping(contract.get("annotation")) or {}
     declared = matcher.get("type", "")
     if _stripped(declared) not in ("", kind.name):
         return f"reward_contract.annotation.type is {declared!r}, but the truth is a {kind.name}"
@@ -112,12 +110,12 @@ def _score(kind: AnnotationKind, predicted: Annotation, truth: Annotation, half_
         similarity = pair_similarity(kind.shape, cast("Item", predicted), cast("Item", truth), half_life_px)
         match, details = _Match(similarity, 1, similarity), {"pred_size": 1.0, "gt_size": 1.0}
     elif kind.arrangement in ("set", "sequence"):
-        items = cast("Items", predicted), cast("Items", truth)
+        items = cast("ItemTable", predicted), cast("ItemTable", truth)
         unit = "size" if kind.arrangement == "set" else "len"
         details = {f"pred_{unit}": float(len(items[0])), f"gt_{unit}": float(len(items[1]))}
         match = _match_items(kind, items[0], items[1], half_life_px)
     else:
-        maps = cast("dict[str, Items]", predicted), cast("dict[str, Items]", truth)
+        maps = cast("dict[str, ItemTable]", predicted), cast("dict[str, ItemTable]", truth)
         match = _match_maps(kind, maps[0], maps[1], half_life_px)
         shared = len(maps[0].keys() & maps[1].keys())
         details = {
@@ -137,9 +135,9 @@ def _score(kind: AnnotationKind, predicted: Annotation, truth: Annotation, half_
 
 
 def _match_items(
-    kind: AnnotationKind, predicted: Sequence[Item], truth: Sequence[Item], half_life_px: float
+    kind: AnnotationKind, predicted: ItemTable, truth: ItemTable, half_life_px: float
 ) -> _Match:
-    if not predicted and not truth:
+    if not len(predicted) and not len(truth):
         return _BOTH_EMPTY
     if kind.arrangement == "sequence":
         pairs = zip(predicted, truth, strict=False)
@@ -150,7 +148,7 @@ def _match_items(
 
 
 def _match_maps(
-    kind: AnnotationKind, predicted: Mapping[str, Items], truth: Mapping[str, Items], half_life_px: float
+    kind: AnnotationKind, predicted: Mapping[str, ItemTable], truth: Mapping[str, ItemTable], half_life_px: float
 ) -> _Match:
     """Every key of either side counts; a key that one side lacks scores nothing."""
     keys = predicted.keys() | truth.keys()

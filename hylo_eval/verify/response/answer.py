@@ -44,6 +44,9 @@ def answers_match(value: object, truth: object, answer_type: str, parser: Lenien
 
 def same_value(truth: object, value: object) -> bool:
     """Whether two values have the same canonical form. Recursion follows the truth, never the answer."""
+    kind = type(truth)
+    if kind is type(value) and (kind is int or kind is bool):
+        return truth == value
     truth, value = _plain(truth), _plain(value)
     if isinstance(truth, str):
         return isinstance(value, str) and _text(truth) == _text(value)

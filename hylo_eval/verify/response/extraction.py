@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import attrs
 
 from hylo_eval.verify.response.answer import answer_text
 from hylo_eval.verify.response.final_object import evaluate_format
-from hylo_eval.verify.response.parsing import LenientParser
+from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 from hylo_eval.verify.response.spans import balanced_objects, code_blocks, tagged_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from hylo_eval.verify.response.final_object import TraceResponseFormat
 
@@ -72,9 +71,9 @@ def recover_prediction(
     for candidate in reversed(_candidates(response)):
         if candidate in no_mapping or not _may_hold_key(candidate):
             continue
-        value = parser.parse(candidate)
-        if isinstance(value, dict) and _has_key(cast("Mapping[object, object]", value)):
-            return _prediction(cast("Mapping[object, object]", value))
+        mapping = as_mapping(parser.parse(candidate))
+        if mapping is not None and _has_key(mapping):
+            return _prediction(mapping)
     return _NOTHING_FOUND
 
 
@@ -82,9 +81,9 @@ def _first_mapping(
     candidates: Iterable[str], no_mapping: set[str], parser: LenientParser
 ) -> Mapping[object, object] | None:
     for candidate in candidates:
-        value = parser.parse(candidate)
-        if isinstance(value, dict):
-            return cast("Mapping[object, object]", value)
+        mapping = as_mapping(parser.parse(candidate))
+        if mapping is not None:
+            return mapping
         no_mapping.add(candidate)
     return None
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict
 
 from hylo_eval.verify.response.options import resolve_mode
-from hylo_eval.verify.response.parsing import LenientParser
+from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 from hylo_eval.verify.response.spans import FENCE, block_content, final_object_start
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hylo_eval.verify.response.options import RewardMode
 
 _REQUIRED_KEYS: Mapping[RewardMode, frozenset[str]] = {
@@ -107,4 +108,4 @@ def _final_block(stripped: str, parser: LenientParser) -> tuple[str | None, Mapp
 
 def _mapping(text: str, parser: LenientParser) -> Mapping[object, object] | None:
     parsed = parser.parse(text)
-    return cast("Mapping[object, object]", parsed) if isinstance(parsed, dict) else None
+    return as_mapping(parsed)

@@ -7,21 +7,22 @@ larger summed similarity wins, so that the order in which items are listed does 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from hylo_eval.verify.response.similarity import (
-    distance_matrix,
+    distances_and_similarities,
     iou_matrix,
     pair_similarity,
-    soft_similarities,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import numpy as np
+    from numpy.typing import NDArray
 
     from hylo_eval.verify.response.contracts import Shape
-    from hylo_eval.verify.response.coordinates import Box, Item
+    from hylo_eval.verify.response.coordinates import ItemTable
     from hylo_eval.verify.response.similarity import Matrix
+    Indices: TypeAlias = NDArray[np.intp]
 
 TIE_BREAK = 1e-6
 """Pixels that one unit of similarity is worth in the assignment's cost."""
@@ -31,7 +32,7 @@ _LARGEST_FULL_MATRIX = 65_536
 
 
 def matched_similarities(
-    shape: Shape, predicted: Sequence[Item], truth: Sequence[Item], half_life_px: float
+    shape: Shape, predicted: ItemTable, truth: ItemTable, half_life_px: float
 ) -> list[float]:
     """Similarities of the assigned pairs: one for each item of the shorter side.
 
@@ -41,45 +42,46 @@ def matched_similarities(
         truth: The true items.
         half_life_px: Half-life of point and segment similarity, in pixels.
     """
-    if not predicted or not truth:
+    if not len(predicted) or not len(truth):
         return []
     rows, columns = (predicted, truth) if len(predicted) <= len(truth) else (truth, predicted)
     if len(columns) == 1:
-        return [pair_similarity(shape, rows[0], columns[0], half_life_px)]
+        return [pair_similarity(shape, *rows, *columns, half_life_px)]
     if len(rows) * len(columns) > _LARGEST_FULL_MATRIX and len(columns) > 2 * len(rows):
         columns = _nearest_columns(shape, rows, columns, half_life_px)
+    import numpy as np
+
     cost, similarities = _cost_matrix(shape, rows, columns, half_life_px)
     chosen = _assign(cost)
-    return [float(similarities[row, column]) for row, column in enumerate(chosen)]
+    return similarities[np.arange(len(rows)), chosen].tolist()
 
 
 def _cost_matrix(
-    shape: Shape, rows: Sequence[Item], columns: Sequence[Item], half_life_px: float
+    shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float
 ) -> tuple[Matrix, Matrix]:
     """What the assignment minimises, and the similarities; both of shape (rows, columns)."""
     if shape == "bbox":
-        similarities = iou_matrix(cast("Sequence[Box]", rows), cast("Sequence[Box]", columns))
+        similarities = iou_matrix(rows, columns)
         return -similarities, similarities
-    distances = distance_matrix(shape, rows, columns)
-    similarities = soft_similarities(distances, half_life_px)
+    distances, similarities = distances_and_similarities(shape, rows, columns, half_life_px)
     distances -= TIE_BREAK * similarities
     return distances, similarities
 
 
-def _assign(cost: Matrix) -> list[int]:
+def _assign(cost: Matrix) -> Indices:
     """The column of each row in an assignment of the least summed cost; rows are no more than columns."""
-    cheapest: list[int] = cost.argmin(axis=1).tolist()
-    if len(set(cheapest)) == len(cheapest):
+    cheapest = cost.argmin(axis=1)
+    if len(set(cheapest.tolist())) == len(cost):
         return cheapest  # every row has the column it likes best: nothing can be cheaper
     from scipy import optimize
 
     solve: Any = cast("Any", optimize).linear_sum_assignment
-    return solve(cost)[1].tolist()
+    return solve(cost)[1]
 
 
 def _nearest_columns(
-    shape: Shape, rows: Sequence[Item], columns: Sequence[Item], half_life_px: float
-) -> Sequence[Item]:
+    shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float
+) -> ItemTable:
     """The columns that an optimum may use: for n rows, the n cheapest of each.
 
     A row assigned to none of its n cheapest columns could move to one of them that the other n - 1 rows leave free.
@@ -87,7 +89,7 @@ def _nearest_columns(
     import numpy as np
 
     kept = np.zeros(len(columns), dtype=np.bool_)
-    for row in rows:
-        cost, _ = _cost_matrix(shape, [row], columns, half_life_px)
+    for index in range(len(rows)):
+        cost, _ = _cost_matrix(shape, rows.take([index]), columns, half_life_px)
         kept[np.argpartition(cost[0], len(rows) - 1)[: len(rows)]] = True
-    return [columns[index] for index in np.flatnonzero(kept).tolist()]
+    return columns.take(np.flatnonzero(kept).tolist())

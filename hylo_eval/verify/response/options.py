@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from numbers import Real
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -56,7 +57,6 @@ class ScoringOptions:
         answer_weight: Weight of the answer, normalised: both weights are in [0, 1] and sum to 1.
         annotation_weight: Weight of the annotation, normalised.
         half_life_px: The explicit half-life of point and segment similarity, or None.
-        legacy_scorer: The callback of `legacy_strict`, or None.
     """
 
     mode: RewardMode
@@ -66,7 +66,6 @@ class ScoringOptions:
     answer_weight: float
     annotation_weight: float
     half_life_px: float | None
-    legacy_scorer: LegacyScorer | None
 
 
 def resolve_options(
@@ -97,14 +96,40 @@ def resolve_options(
     Raises:
         ValueError: An option is invalid; the text names it.
     """
+    given = (
+        format_weight,
+        point_half_life_px,
+        trace_reward_mode,
+        trace_answer_scoring,
+        trace_annotation_reward_formula,
+        answer_weight,
+        annotation_weight,
+    )
+    is_plain = all(type(value) in _PLAIN_TYPES for value in given)
+    check = _checked_once if is_plain else _checked
+    return check(*given, has_usable_answer and legacy_strict_scorer is None)
+
+
+def _checked(
+    format_weight: object,
+    point_half_life_px: object,
+    trace_reward_mode: object,
+    trace_answer_scoring: object,
+    trace_annotation_reward_formula: object,
+    answer_weight: object,
+    annotation_weight: object,
+    is_legacy_refused: bool,  # noqa: FBT001 - private, and a cache keys it by position
+) -> ScoringOptions:
     share = _finite("format_weight", format_weight)
     if not 0.0 <= share <= 1.0:
         raise ValueError(f"format_weight must be in [0, 1], not {format_weight!r}")
     half_life = _half_life(point_half_life_px)
     mode = resolve_mode(trace_reward_mode)
-    scoring = _choice("trace_answer_scoring", trace_answer_scoring or "exact_json", _ANSWER_SCORINGS)
-    formula = _choice("trace_annotation_reward_formula", trace_annotation_reward_formula or "gated", _FORMULAS)
-    if scoring == "legacy_strict" and has_usable_answer and legacy_strict_scorer is None:
+    scoring = _choice("trace_answer_scoring", trace_answer_scoring, _ANSWER_SCORINGS, default="exact_json")
+    formula = _choice(
+        "trace_annotation_reward_formula", trace_annotation_reward_formula, _FORMULAS, default="gated"
+    )
+    if scoring == "legacy_strict" and is_legacy_refused:
         raise ValueError("trace_answer_scoring 'legacy_strict' needs legacy_strict_scorer, a callback")
     weights = _normalised_weights(answer_weight, annotation_weight)
     return ScoringOptions(
@@ -115,8 +140,12 @@ def resolve_options(
         answer_weight=weights[0],
         annotation_weight=weights[1],
         half_life_px=half_life,
-        legacy_scorer=legacy_strict_scorer,
     )
+
+
+_PLAIN_TYPES = frozenset({float, int, str, type(None)})
+_checked_once = lru_cache(maxsize=128, typed=True)(_checked)
+"""The same options come with every response of a run; typed, because 1 is a weight and True is none."""
 
 
 def resolve_mode(mode: object) -> RewardMode:
@@ -125,11 +154,13 @@ def resolve_mode(mode: object) -> RewardMode:
     Raises:
         ValueError: There is no such mode.
     """
-    return _choice("trace_reward_mode", "" if mode is None else mode, _MODES)
+    return _choice("trace_reward_mode", mode, _MODES, default="auto")
 
 
-def _choice(option: str, name: object, choices: Mapping[str, _ChoiceT]) -> _ChoiceT:
-    chosen = choices.get(name.strip().lower()) if isinstance(name, str) else None
+def _choice(option: str, name: object, choices: Mapping[str, _ChoiceT], *, default: str) -> _ChoiceT:
+    """What a name stands for; None and the empty text stand for the default."""
+    text = default if name is None or name == "" else name
+    chosen = choices.get(text.strip().lower()) if isinstance(text, str) else None
     if chosen is None:
         valid = ", ".join(repr(choice) for choice in choices if choice)
         raise ValueError(f"{option} must be one of {valid}, not {name!r}")

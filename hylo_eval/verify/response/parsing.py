@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from typing import Any, cast
 
 from hylo_eval.verify.response.literal import NotALiteral, read_literal
 
@@ -28,6 +30,12 @@ def _bounded_int(digits: str) -> int:
     if len(digits) > _MAX_INT_DIGITS:
         raise ValueError("an integer of more than 4300 digits")
     return int(digits)
+
+
+def as_mapping(value: object) -> Mapping[object, object] | None:
+    """The value if it is a mapping, else None; the exact type is asked first, because it is quick to ask."""
+    mapping: Any = value
+    return mapping if type(mapping) is dict or isinstance(mapping, Mapping) else None
 
 
 _SHORT_DECODER = json.JSONDecoder()
@@ -89,9 +97,9 @@ def depth_exceeds(value: object, limit: int) -> bool:
         children: list[object] = []
         for item in level:
             if isinstance(item, dict):
-                children.extend(item.values())  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+                children.extend(cast("dict[str, object]", item).values())
             elif isinstance(item, list):
-                children.extend(item)  # pyright: ignore[reportUnknownArgumentType]
+                children.extend(cast("list[object]", item))
         level = children
         if not level:
             return False

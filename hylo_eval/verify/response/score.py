@@ -16,7 +16,7 @@ from hylo_eval.verify.response.final_object import evaluate_format
 from hylo_eval.verify.response.frames import PIXEL_XY, CoordinateFrame, to_pixels
 from hylo_eval.verify.response.half_life import resolve_half_life_px
 from hylo_eval.verify.response.options import resolve_options
-from hylo_eval.verify.response.parsing import LenientParser
+from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,7 +167,8 @@ def score_trace_response_detailed(
     Raises:
         ValueError: An option is invalid, or the frame needs an image size and there is none.
     """
-    truth = cast("Mapping[object, object]", answer_gt) if _is_usable_answer(answer_gt) else None
+    truth = as_mapping(answer_gt)
+    truth = truth if truth is not None and "value" in truth else None
     options = resolve_options(
         format_weight=format_weight,
         point_half_life_px=point_half_life_px,
@@ -179,13 +180,14 @@ def score_trace_response_detailed(
         annotation_weight=annotation_weight,
         has_usable_answer=truth is not None,
     )
-    coordinate_frame.scale(image_size)
+    coordinate_frame.scale(image_size)  # raises for a missing size whatever the response is
     sizes = (image_size, image_sizes, metadata, extra_info)
     half_life_px = resolve_half_life_px(options.half_life_px, sizes)
     parser = LenientParser()
     response_format = evaluate_format(response, options.mode, parser)
     prediction = recover_prediction(response, response_format, parser)
-    answer, answer_reason = _score_answer(prediction, response, truth, options, parser)
+    legacy = legacy_strict_scorer if options.answer_scoring == "legacy_strict" else None
+    answer, answer_reason = _score_answer(prediction, response, truth, legacy, parser)
     annotation = AnnotationScore(0.0, "there is no annotation")
     if prediction.annotation is not None:
         value = prediction.annotation
@@ -211,15 +213,11 @@ def score_trace_response_detailed(
     return TraceScore(values, _joined(reasons), coordinate_frame.metadata())
 
 
-def _is_usable_answer(answer_gt: object) -> bool:
-    return isinstance(answer_gt, Mapping) and "value" in answer_gt
-
-
 def _score_answer(
     prediction: TracePrediction,
     response: object,
     truth: Mapping[object, object] | None,
-    options: ScoringOptions,
+    legacy_scorer: LegacyScorer | None,
     parser: LenientParser,
 ) -> tuple[AnswerScore, str | None]:
     """Reward and parse flag of the answer, and what is wrong with it.
@@ -229,8 +227,8 @@ def _score_answer(
     if truth is None:
         return (0.0, False), "answer_gt has no value"
     answer = response if prediction.answer is None else prediction.answer
-    if options.answer_scoring == "legacy_strict" and options.legacy_scorer is not None:
-        reward, extracted = _legacy_score(options.legacy_scorer, answer, truth["value"])
+    if legacy_scorer is not None:
+        reward, extracted = _legacy_score(legacy_scorer, answer, truth["value"])
         return (reward, extracted), None if reward == 1.0 else f"the legacy scorer gave {reward:g}"
     if answer is None:
         return (0.0, True), "there is no response"
