@@ -21,7 +21,8 @@ _BOX_LIST_KEY = "bboxes"
 def read_annotation(kind: AnnotationKind, value: object, parser: LenientParser) -> Annotation | None:
     """The annotation as the type demands it, or None if the value is anything else.
 
-    The whole value may be text that holds JSON of the right shape; of the values inside, only those of a map of sets.
+    The whole value may be text that holds JSON of the right shape; of the values inside, only those of a
+    map of sets may.
 
     Returns:
         One item; a table of items for sets and sequences; a mapping for maps.

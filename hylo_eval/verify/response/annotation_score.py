@@ -105,7 +105,9 @@ def _stripped(value: object) -> str:
     return value.strip() if isinstance(value, str) else f"<{type(value).__name__}>"
 
 
-def _score(kind: AnnotationKind, predicted: Annotation, truth: Annotation, half_life_px: float) -> AnnotationScore:
+def _score(
+    kind: AnnotationKind, predicted: Annotation, truth: Annotation, half_life_px: float
+) -> AnnotationScore:
     if kind.arrangement == "scalar":
         similarity = pair_similarity(kind.shape, cast("Item", predicted), cast("Item", truth), half_life_px)
         match, details = _Match(similarity, 1, similarity), {"pred_size": 1.0, "gt_size": 1.0}
@@ -134,9 +136,7 @@ def _score(kind: AnnotationKind, predicted: Annotation, truth: Annotation, half_
     return AnnotationScore(match.reward, None, details)
 
 
-def _match_items(
-    kind: AnnotationKind, predicted: ItemTable, truth: ItemTable, half_life_px: float
-) -> _Match:
+def _match_items(kind: AnnotationKind, predicted: ItemTable, truth: ItemTable, half_life_px: float) -> _Match:
     if not len(predicted) and not len(truth):
         return _BOTH_EMPTY
     if kind.arrangement == "sequence":
@@ -148,7 +148,10 @@ def _match_items(
 
 
 def _match_maps(
-    kind: AnnotationKind, predicted: Mapping[str, ItemTable], truth: Mapping[str, ItemTable], half_life_px: float
+    kind: AnnotationKind,
+    predicted: Mapping[str, ItemTable],
+    truth: Mapping[str, ItemTable],
+    half_life_px: float,
 ) -> _Match:
     """Every key of either side counts; a key that one side lacks scores nothing."""
     keys = predicted.keys() | truth.keys()

@@ -1,8 +1,8 @@
 """The answer score: exact equality after canonical normalisation.
 
-The canonical form of text is stripped and in lower case; of a finite number with an integral value, the integer. A
-truth value is no number, and a number that is not finite equals nothing: JSON has neither equality.
-The order of mappings and sets does not matter, the order of sequences does.
+The canonical form of text is stripped and in lower case; of a finite number with an integral value, the
+integer. True and False are no numbers, and a number that is not finite equals nothing: JSON has neither
+equality. The order of mappings and sets does not matter, the order of sequences does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 def answers_match(value: object, truth: object, answer_type: str, parser: LenientParser) -> bool:
     """Whether a predicted answer equals the truth.
 
-    For every type but `string`, a text may also be the JSON of the answer: `"12"` equals the integer 12. The truth is
-    never parsed, so the string "7" is not the number 7.
+    For every type but `string`, a text may also be the JSON of the answer: `"12"` equals the integer 12.
+    The truth is never parsed, so the string "7" is not the number 7.
 
     Args:
         value: The predicted answer, or the whole response as text.
@@ -42,7 +43,7 @@ def answers_match(value: object, truth: object, answer_type: str, parser: Lenien
         return False
 
 
-def same_value(truth: object, value: object) -> bool:
+def same_value(truth: object, value: object) -> bool:  # noqa: PLR0911 - one return a kind of value
     """Whether two values have the same canonical form. Recursion follows the truth, never the answer."""
     kind = type(truth)
     if kind is type(value) and (kind is int or kind is bool):
@@ -59,10 +60,10 @@ def same_value(truth: object, value: object) -> bool:
         return isinstance(value, Mapping) and _same_mapping(
             cast("Mapping[object, object]", truth), cast("Mapping[object, object]", value)
         )
-    if isinstance(truth, Set):
+    if isinstance(truth, AbstractSet):
         if not isinstance(value, list | tuple | set | frozenset):
             return False
-        return _same_members(list(cast("Set[object]", truth)), list(cast("Iterable[object]", value)))
+        return _same_members(list(cast("AbstractSet[object]", truth)), list(cast("Iterable[object]", value)))
     if _is_sequence(truth):
         return _same_sequence(cast("Sequence[object]", truth), value)
     return truth is value or (type(truth) is type(value) and bool(truth == value))
@@ -86,7 +87,7 @@ def answer_text(value: object) -> str | None:
         return None
 
 
-def canonical_form(value: object) -> object:
+def canonical_form(value: object) -> object:  # noqa: PLR0911 - one return a kind of value
     """The canonical form as JSON values; what JSON cannot hold stays as it is.
 
     Raises:
@@ -102,8 +103,8 @@ def canonical_form(value: object) -> object:
     if isinstance(value, Mapping):
         mapping = cast("Mapping[object, object]", value)
         return {_key_text(key): canonical_form(item) for key, item in mapping.items()}
-    if isinstance(value, Set):
-        return sorted((canonical_form(item) for item in cast("Set[object]", value)), key=_json_text)
+    if isinstance(value, AbstractSet):
+        return sorted((canonical_form(item) for item in cast("AbstractSet[object]", value)), key=_json_text)
     if _is_sequence(value):
         return [canonical_form(item) for item in cast("Sequence[object]", value)]
     return value
@@ -148,7 +149,9 @@ def _same_mapping(truth: Mapping[object, object], value: Mapping[object, object]
     """Keys are compared as canonical text; of keys that collide, the last counts."""
     expected = {_key_text(key): item for key, item in truth.items()}
     given = {_key_text(key): item for key, item in value.items()}
-    return expected.keys() == given.keys() and all(same_value(item, given[key]) for key, item in expected.items())
+    return expected.keys() == given.keys() and all(
+        same_value(item, given[key]) for key, item in expected.items()
+    )
 
 
 def _same_members(truth: list[object], items: list[object]) -> bool:

@@ -30,8 +30,9 @@ class Rewards:
 def compose(options: ScoringOptions, answer: float, annotation: float, response_format: float) -> Rewards:
     """Compose the rewards of the parts, each in [0, 1].
 
-    `answer` mode: task = answer. Gated: task = answer · (answer weight + annotation weight · annotation). Additive:
-    task = answer weight · answer + annotation weight · annotation. Overall blends in the format by its weight.
+    `answer` mode: task = answer. Gated: task = answer · (answer weight + annotation weight · annotation).
+    Additive: task = answer weight · answer + annotation weight · annotation. Overall blends in the format
+    by its weight.
     """
     if options.mode == "answer":
         task = answer

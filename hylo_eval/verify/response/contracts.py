@@ -152,7 +152,9 @@ def _annotation_error(contract: Mapping[object, object], annotation_type: str | 
     except ValueError as unknown:
         return str(unknown)
     if side["id"] != expected:
-        return f"reward_contract.annotation.id must be {expected!r} for this annotation type, not {side['id']!r}"
+        return (
+            f"reward_contract.annotation.id must be {expected!r} for this annotation type, not {side['id']!r}"
+        )
     return None
 
 
@@ -168,7 +170,9 @@ def _side_error(
         if not isinstance(text, str) or not text:
             return f"reward_contract.{name}.{key} must be a non-empty text"
     if matcher["id"] not in known_ids:
-        return f"reward_contract.{name}.id must be one of {', '.join(sorted(known_ids))}, not {matcher['id']!r}"
+        return (
+            f"reward_contract.{name}.id must be one of {', '.join(sorted(known_ids))}, not {matcher['id']!r}"
+        )
     if truth_type is not None and truth_type.strip() != matcher["type"]:
-        return f"reward_contract.{name}.type must be {truth_type.strip()!r} as in the truth, not {matcher['type']!r}"
+        return f"reward_contract.{name}.type must be the truth's {truth_type!r}, not {matcher['type']!r}"
     return None

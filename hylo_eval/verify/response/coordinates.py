@@ -1,7 +1,8 @@
 """Shapes in pixel coordinates, read from parsed values.
 
-A number is an int or a float, finite, and no truth value. A point is `[x, y]`, a box `[x0, y0, x1, y1]` with its
-corners in any order and an area, a segment `[[x0, y0], [x1, y1]]`, of any length. Nothing is clipped or rescaled.
+A number is an int or a float, finite, and neither True nor False. A point is `[x, y]`, a box `[x0, y0, x1,
+y1]` with its corners in any order and an area, a segment `[[x0, y0], [x1, y1]]` of any length. Nothing is
+clipped or rescaled.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def finite_float(value: object) -> float | None:
 def as_list(value: object) -> Sequence[object] | None:
     """The value if it is a list or a tuple, else None."""
     items: Any = value
-    return items if type(items) is list or isinstance(items, list | tuple) else None
+    is_list = type(items) is list or isinstance(items, list | tuple)
+    return cast("Sequence[object]", items) if is_list else None
 
 
 def point(value: object) -> Item | None:
@@ -83,7 +85,7 @@ def box(value: object) -> Item | None:
     x0, y0, x1, y1 = map(finite_float, items)
     if x0 is None or y0 is None or x1 is None or y1 is None or x0 == x1 or y0 == y1:
         return None
-    return (x0 if x0 < x1 else x1, y0 if y0 < y1 else y1, x1 if x0 < x1 else x0, y1 if y0 < y1 else y0)
+    return (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
 
 
 def segment(value: object) -> Item | None:

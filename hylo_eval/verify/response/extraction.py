@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from hylo_eval.verify.response.answer import answer_text
-from hylo_eval.verify.response.final_object import evaluate_format
+from hylo_eval.verify.response.final_object import KEYS, evaluate_format
 from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 from hylo_eval.verify.response.spans import balanced_objects, code_blocks, tagged_blocks
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hylo_eval.verify.response.final_object import TraceResponseFormat
-
-_KEYS = ("answer", "annotation")
 
 
 @attrs.frozen
@@ -40,9 +38,9 @@ _NOTHING_FOUND = TracePrediction(None, None, found=False)
 def extract_trace_prediction(response: str) -> tuple[object, object, bool]:
     """Answer, annotation, and whether an object that holds one of them was found.
 
-    The object that the response ends with comes first. Otherwise tagged blocks, code blocks, balanced objects and the
-    whole response are tried from the last to the first; of equal texts the first place counts. Objects
-    nested in others are not unwrapped.
+    The object that the response ends with comes first. Otherwise tagged blocks, code blocks, balanced
+    objects and the whole response are tried from the last to the first; of equal texts the first place
+    counts. Objects nested in others are not unwrapped.
     """
     parser = LenientParser()
     prediction = recover_prediction(response, evaluate_format(response, "answer", parser), parser)
@@ -50,7 +48,7 @@ def extract_trace_prediction(response: str) -> tuple[object, object, bool]:
 
 
 def extract_trace_answer_for_scoring(response: str) -> str | None:
-    """The answer as text: text as it is, other values as compact JSON of their canonical form; None if there is none."""
+    """The answer as text, or None: text as it is, other values as compact JSON of their canonical form."""
     answer, _, found = extract_trace_prediction(response)
     return answer_text(answer) if found and answer is not None else None
 
@@ -89,7 +87,7 @@ def _first_mapping(
 
 
 def _has_key(payload: Mapping[object, object]) -> bool:
-    return any(key in payload for key in _KEYS)
+    return any(key in payload for key in KEYS)
 
 
 def _prediction(payload: Mapping[object, object]) -> TracePrediction:
@@ -98,7 +96,12 @@ def _prediction(payload: Mapping[object, object]) -> TracePrediction:
 
 def _candidates(text: str) -> list[str]:
     """The texts that may be the object, each at its first place."""
-    places: tuple[Iterable[str], ...] = (tagged_blocks(text), code_blocks(text), balanced_objects(text), (text,))
+    places: tuple[Iterable[str], ...] = (
+        tagged_blocks(text),
+        code_blocks(text),
+        balanced_objects(text),
+        (text,),
+    )
     stripped = (candidate.strip() for place in places for candidate in place)
     return [candidate for candidate in dict.fromkeys(stripped) if candidate]
 

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, TypedDict
 
 from hylo_eval.verify.response.options import resolve_mode
 from hylo_eval.verify.response.parsing import LenientParser, as_mapping
-from hylo_eval.verify.response.spans import FENCE, block_content, final_object_start
+from hylo_eval.verify.response.spans import FENCE, block_content, final_object_start, is_nested
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hylo_eval.verify.response.options import RewardMode
 
-_REQUIRED_KEYS: Mapping[RewardMode, frozenset[str]] = {
+KEYS = ("answer", "annotation")
+"""The keys a response's object is known by."""
+
+_REQUIRED_KEYS: Mapping[RewardMode, frozenset[object]] = {
     "answer": frozenset({"answer"}),
-    "answer_and_annotation": frozenset({"answer", "annotation"}),
+    "answer_and_annotation": frozenset(KEYS),
 }
 
 
@@ -58,9 +61,9 @@ def evaluate_trace_response_format(
 
 
 def evaluate_format(response: object, mode: RewardMode, parser: LenientParser) -> TraceResponseFormat:
-    """`evaluate_trace_response_format` with a resolved mode and the response's parser; no text has no structure."""
+    """`evaluate_trace_response_format` with a resolved mode and a parser; what is no text has no structure."""
     text, payload = final_text(response, parser) if isinstance(response, str) else (None, None)
-    schema_ok = payload is not None and payload.keys() == _REQUIRED_KEYS[mode]
+    schema_ok = payload is not None and set(payload) == _REQUIRED_KEYS[mode]
     return {
         "format": 1.0 if schema_ok else 0.0,
         "structure_ok": text is not None,
@@ -80,15 +83,17 @@ def final_text(response: str, parser: LenientParser) -> tuple[str | None, Mappin
     if start < 0:
         return None, None
     text = stripped[start:]
-    return text, _mapping(text, parser)
+    payload = _mapping(text, parser)
+    has_key = payload is not None and any(key in payload for key in KEYS)
+    return (None, None) if is_nested(stripped, start, has_key=has_key) else (text, payload)
 
 
 def _final_block(stripped: str, parser: LenientParser) -> tuple[str | None, Mapping[object, object] | None]:
     """The content of the code block that ends the text.
 
-    Its opening fence is the last one before the closing fence, however many fences the prose before it holds. If
-    that content is no mapping, fences may stand inside the object's own strings: then the last fence that starts a line,
-    and the first fence of all, are tried.
+    Its opening fence is the last one before the closing fence, however many fences the prose before it holds.
+    If that content is no mapping, fences may stand inside the object's own strings: then the last fence that
+    starts a line, and the first fence of all, are tried.
     """
     closing = len(stripped) - len(FENCE)
     opening = stripped.rfind(FENCE, 0, closing)

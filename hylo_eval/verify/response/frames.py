@@ -1,21 +1,21 @@
-"""Coordinate frames: an explicit conversion to pixels that runs before scoring and is reported with the score.
+"""Coordinate frames: an explicit conversion to pixels that runs before scoring and is reported with it.
 
-Models answer in pixels, in unit, per-mille or percent coordinates, with x or y first. The Trace contract itself scores
-pixels with x first and never rescales, so whoever runs a model in another frame names that frame.
+Models answer in pixels, in unit, per-mille or percent coordinates, with x or y first. The Trace contract
+itself scores pixels with x first and never rescales, so whoever runs a model in another frame names that
+frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from hylo_eval.verify.response.coordinates import finite_float, point
-from hylo_eval.verify.response.parsing import LenientParser
+from hylo_eval.verify.response.coordinates import as_list, finite_float, point
+from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from hylo_eval.verify.response.contracts import AnnotationKind
 
@@ -72,7 +72,9 @@ class CoordinateFrame:
             return 1.0, 1.0
         size = point(image_size)
         if size is None or min(size) <= 0.0:
-            raise ValueError(f"unit {self.unit!r} needs image_size as [width, height] in pixels, not {image_size!r}")
+            raise ValueError(
+                f"unit {self.unit!r} needs image_size as [width, height] in pixels, not {image_size!r}"
+            )
         return size[0] / full, size[1] / full
 
 
@@ -117,49 +119,44 @@ class _Conversion:
 
     def annotation(self, value: object, kind: AnnotationKind) -> object:
         parsed = self._parser.parse(value)
-        if kind.arrangement in ("map", "set_map"):
-            if not isinstance(parsed, Mapping):
-                return parsed
-            entries = cast("Mapping[object, object]", parsed)
-            return {key: self._items(self._entry(item, kind), kind) for key, item in entries.items()}
-        return self._items(parsed, kind)
-
-    def _entry(self, value: object, kind: AnnotationKind) -> object:
-        return self._parser.parse(value) if kind.arrangement == "set_map" else value
+        if kind.arrangement not in ("map", "set_map"):
+            return self._items(parsed, kind)
+        entries = as_mapping(parsed)
+        if entries is None:
+            return parsed
+        if kind.arrangement == "map":
+            return {key: self._items(item, kind) for key, item in entries.items()}
+        return {key: self._items(self._parser.parse(item), kind) for key, item in entries.items()}
 
     def _items(self, value: object, kind: AnnotationKind) -> object:
         """One item, or a list of items, bare or under `bboxes`."""
-        if kind.shape == "bbox" and isinstance(value, Mapping) and "bboxes" in value:
-            boxes = cast("Mapping[object, object]", value)
-            return {**boxes, "bboxes": self._items(boxes["bboxes"], kind)}
-        if not isinstance(value, list | tuple):
+        named = as_mapping(value)
+        if kind.shape == "bbox" and named is not None and "bboxes" in named:
+            return {**named, "bboxes": self._items(named["bboxes"], kind)}
+        items = as_list(value)
+        if items is None:
             return value
-        items = cast("Sequence[object]", value)
         if kind.shape == "segment" and kind.arrangement == "scalar":
             return [self._flat(end, 2) for end in items]
         if kind.shape == "segment":
-            return [[self._flat(end, 2) for end in _list(item)] if _is_list(item) else item for item in items]
+            return [self._ends(item) for item in items]
         length = 4 if kind.shape == "bbox" else 2
-        if any(_is_list(item) for item in items):
+        if any(as_list(item) is not None for item in items):
             return [self._flat(item, length) for item in items]
         return self._flat(items, length)
 
+    def _ends(self, value: object) -> object:
+        """Both ends of one segment of a set; anything else stays as it is."""
+        ends = as_list(value)
+        return value if ends is None else [self._flat(end, 2) for end in ends]
+
     def _flat(self, value: object, length: int) -> object:
         """One point (2 numbers) or box (4 numbers); anything else stays as it is."""
-        if not _is_list(value):
+        items = as_list(value)
+        numbers = (
+            [] if items is None else [number for item in items if (number := finite_float(item)) is not None]
+        )
+        if items is None or len(numbers) != length or len(items) != length:
             return value
-        numbers = [finite_float(item) for item in _list(value)]
-        if len(numbers) != length or any(number is None for number in numbers):
-            return value
-        scaled = [cast("float", number) * self._scale[index % 2] for index, number in enumerate(numbers)]
-        if self._is_swapped:
-            scaled = [scaled[index ^ 1] for index in range(length)]
-        return scaled
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list | tuple)
-
-
-def _list(value: object) -> Sequence[object]:
-    return cast("Sequence[object]", value)
+        scaled = [number * self._scale[index % 2] for index, number in enumerate(numbers)]
+        return [scaled[index ^ 1] for index in range(length)] if self._is_swapped else scaled

@@ -45,8 +45,8 @@ def resolve_half_life_px(explicit: float | None, candidates: Sequence[object]) -
 def usable_image_size(candidate: object) -> tuple[float, float] | None:
     """Width and height in pixels, found in a pair, a list, a mapping or text that holds one of these as JSON.
 
-    A list of two positive numbers is a size; of any other list the first usable item counts. A mapping is searched
-    for a nested size first, then for a width and a height. What is no size is None.
+    A list of two positive numbers is a size; of any other list the first usable item counts. A mapping is
+    searched for a nested size first, then for a width and a height. What is no size is None.
     """
     return _size(candidate, LenientParser(), _MAX_DEPTH)
 

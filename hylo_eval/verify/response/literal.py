@@ -1,8 +1,9 @@
 """A bounded reader of Python literals, for responses that are almost JSON.
 
-It accepts what `ast.literal_eval` accepts of values a response may hold (numbers, text, bytes, lists, tuples,
-sets, mappings, True, False, None), in linear time, at bounded depth, and without the warnings and stack limits of
-the Python compiler, so that an outcome does not depend on the interpreter's version or on the caller's stack.
+It accepts what `ast.literal_eval` accepts of values a response may hold (numbers, text, bytes, lists,
+tuples, sets, mappings, True, False, None), in linear time, at bounded depth, and without the warnings and
+stack limits of the Python compiler, so that an outcome depends neither on the interpreter's version nor on
+the caller's stack.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ _SPACE = re.compile(r"(?:[ \t\f]++|\\\r?\n|\#[^\n]*+)*+")
 _SPACE_IN_BRACKETS = re.compile(r"(?:[ \t\f\r\n]++|\\\r?\n|\#[^\n]*+)*+")
 _NUMBER = re.compile(
     r"""(?P<base>0[xX](?:_?[0-9a-fA-F])++|0[oO](?:_?[0-7])++|0[bB](?:_?[01])++)
-      | (?P<float>(?:[0-9](?:_?[0-9])*+\.(?:[0-9](?:_?[0-9])*+)?|\.[0-9](?:_?[0-9])*+)(?:[eE][+-]?[0-9](?:_?[0-9])*+)?
+      | (?P<float>(?:[0-9](?:_?[0-9])*+\.(?:[0-9](?:_?[0-9])*+)?|\.[0-9](?:_?[0-9])*+)
+                  (?:[eE][+-]?[0-9](?:_?[0-9])*+)?
                   |[0-9](?:_?[0-9])*+[eE][+-]?[0-9](?:_?[0-9])*+)
       | (?P<int>[0-9](?:_?[0-9])*+)""",
     re.VERBOSE,
@@ -37,7 +39,8 @@ _ESCAPE = re.compile(
 )
 _BYTES_ESCAPE = re.compile(r"\\(\r?\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _SIMPLE_ESCAPES = {
-    "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
+    "\\": "\\", "'": "'", '"': '"',
+    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
 }  # fmt: skip
 _CONSTANTS = {"True": True, "False": False, "None": None}
 _MAX_INT_DIGITS = 4300

@@ -1,8 +1,9 @@
 """Unordered matching: the optimal one-to-one assignment of predicted items to true ones.
 
-Boxes maximise the summed intersection over union. Points and segments minimise the summed pixel distance, not the
-summed similarity: the reward ids are versioned v0 and recorded rewards must reproduce. Where distances tie, the
-larger summed similarity wins, so that the order in which items are listed does not matter.
+Boxes maximise the summed intersection over union. Points and segments minimise the summed pixel distance,
+not the summed similarity: the reward ids are versioned v0 and recorded rewards must reproduce. Where
+distances tie, the larger summed similarity wins, so that the order in which items are listed does not
+matter.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hylo_eval.verify.response.contracts import Shape
     from hylo_eval.verify.response.coordinates import ItemTable
     from hylo_eval.verify.response.similarity import Matrix
+
     Indices: TypeAlias = NDArray[np.intp]
 
 TIE_BREAK = 1e-6
@@ -46,14 +48,15 @@ def matched_similarities(
         return []
     rows, columns = (predicted, truth) if len(predicted) <= len(truth) else (truth, predicted)
     if len(columns) == 1:
-        return [pair_similarity(shape, *rows, *columns, half_life_px)]
+        return [pair_similarity(shape, next(iter(rows)), next(iter(columns)), half_life_px)]
     if len(rows) * len(columns) > _LARGEST_FULL_MATRIX and len(columns) > 2 * len(rows):
         columns = _nearest_columns(shape, rows, columns, half_life_px)
     import numpy as np
 
     cost, similarities = _cost_matrix(shape, rows, columns, half_life_px)
     chosen = _assign(cost)
-    return similarities[np.arange(len(rows)), chosen].tolist()
+    picked: list[float] = similarities[np.arange(len(rows)), chosen].tolist()
+    return picked
 
 
 def _cost_matrix(
@@ -79,12 +82,10 @@ def _assign(cost: Matrix) -> Indices:
     return solve(cost)[1]
 
 
-def _nearest_columns(
-    shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float
-) -> ItemTable:
+def _nearest_columns(shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float) -> ItemTable:
     """The columns that an optimum may use: for n rows, the n cheapest of each.
 
-    A row assigned to none of its n cheapest columns could move to one of them that the other n - 1 rows leave free.
+    A row assigned to none of its n cheapest columns could move to one that the other n - 1 rows leave free.
     """
     import numpy as np
 

@@ -110,7 +110,7 @@ def resolve_options(
     return check(*given, has_usable_answer and legacy_strict_scorer is None)
 
 
-def _checked(
+def _checked(  # noqa: PLR0917 - private, and a cache keys it by position
     format_weight: object,
     point_half_life_px: object,
     trace_reward_mode: object,
@@ -118,7 +118,7 @@ def _checked(
     trace_annotation_reward_formula: object,
     answer_weight: object,
     annotation_weight: object,
-    is_legacy_refused: bool,  # noqa: FBT001 - private, and a cache keys it by position
+    is_legacy_refused: bool,  # noqa: FBT001 - as above
 ) -> ScoringOptions:
     share = _finite("format_weight", format_weight)
     if not 0.0 <= share <= 1.0:
@@ -172,7 +172,7 @@ def _finite(option: str, value: object) -> float:
     if type(value) is float and math.isfinite(value):
         return value
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ValueError(f"{option} must be a number, not {value!r}")
+        raise ValueError(f"{option} must be a number, not {value!r}")  # noqa: TRY004 - the contract's error
     try:
         number = float(value)
     except OverflowError:

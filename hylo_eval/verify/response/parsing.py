@@ -19,7 +19,7 @@ MAX_DEPTH = 500
 """Deepest nesting of a parsed value."""
 
 _MAX_INT_DIGITS = 4300
-"""Python's own default limit, held here whatever the process has set: a longer integer is quadratic to read."""
+"""Python's own default limit, held here whatever the process has set: longer ones take quadratic time."""
 
 _LITERAL_START = re.compile(
     r"""[\[({'".0-9+-]|[bB][rR]?['"]|[rR][bB]?['"]|[uU]['"]|(?:True|False|None)(?!\w)|set\s*\("""
@@ -35,7 +35,8 @@ def _bounded_int(digits: str) -> int:
 def as_mapping(value: object) -> Mapping[object, object] | None:
     """The value if it is a mapping, else None; the exact type is asked first, because it is quick to ask."""
     mapping: Any = value
-    return mapping if type(mapping) is dict or isinstance(mapping, Mapping) else None
+    is_mapping = type(mapping) is dict or isinstance(mapping, Mapping)
+    return cast("Mapping[object, object]", mapping) if is_mapping else None
 
 
 _SHORT_DECODER = json.JSONDecoder()
@@ -51,9 +52,9 @@ class LenientParser:
     def parse(self, value: object) -> object:
         """The value that a text denotes; anything but text passes through unchanged.
 
-        Text is stripped and read as Python's `json` reads it (NaN and Infinity are numbers, of equal keys the last
-        wins), else as a Python literal. Text that is neither, that nests deeper than `MAX_DEPTH`, or that
-        holds an integer of more than 4300 digits is nothing.
+        Text is stripped and read as Python's `json` reads it (NaN and Infinity are numbers, of equal keys the
+        last wins), else as a Python literal. Text that is neither, that nests deeper than `MAX_DEPTH`, or
+        that holds an integer of more than 4300 digits is nothing.
 
         Returns:
             The value; None for nothing, and for JSON's null.

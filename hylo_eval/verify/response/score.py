@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import attrs
@@ -19,7 +18,7 @@ from hylo_eval.verify.response.options import resolve_options
 from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hylo_eval.verify.response.compose import AnswerScore
     from hylo_eval.verify.response.extraction import TracePrediction
@@ -71,8 +70,8 @@ def score_trace_response(
 ) -> dict[str, float]:
     """Score a model's response against typed truth under a versioned reward contract.
 
-    Every value is finite; every reward and flag is in [0, 1]. Whatever the response holds, it is scored and nothing
-    raises: what cannot be recovered or read is zero rewards and flags.
+    Every value is finite; every reward and flag is in [0, 1]. Whatever the response holds, it is scored and
+    nothing raises: what cannot be recovered or read is zero rewards and flags.
 
     Args:
         response: The whole response.
@@ -87,12 +86,12 @@ def score_trace_response(
         extra_info: The same.
         answer_weight: Weight of the answer; not negative.
         annotation_weight: Weight of the annotation; not negative.
-        trace_reward_mode: `answer`, `answer_and_annotation` or an alias; None, empty and `auto` mean `answer`.
+        trace_reward_mode: `answer`, `answer_and_annotation` or an alias; None, empty, `auto` mean `answer`.
         trace_answer_scoring: `exact_json` or `legacy_strict`.
         trace_annotation_reward_formula: `gated` or `additive`.
         format_weight: Share of the format score in `overall`, in [0, 1].
-        legacy_strict_scorer: The callback of `legacy_strict`: called with `response` and `ground_truth`, it returns
-            a 4-tuple that starts with a score in [0, 1] and the extracted answer.
+        legacy_strict_scorer: The callback of `legacy_strict`: called with `response` and `ground_truth`, it
+            returns a 4-tuple that starts with a score in [0, 1] and the extracted answer.
 
     Returns:
         The figures by name; primary are `overall`, `answer_reward`, `annotation_reward`, `format`.
@@ -162,7 +161,7 @@ def score_trace_response_detailed(
         trace_annotation_reward_formula: As there.
         format_weight: As there.
         legacy_strict_scorer: As there.
-        coordinate_frame: The frame of the predicted annotation; it is converted to pixels before it is scored.
+        coordinate_frame: The frame of the predicted annotation, which is converted to pixels before scoring.
 
     Raises:
         ValueError: An option is invalid, or the frame needs an image size and there is none.

@@ -1,8 +1,8 @@
 """How alike two boxes, points or segments are, one pair or all pairs at a time.
 
-Formulas: intersection over union for boxes; exp(-ln 2 · (distance / half-life)²) for points and segments, so that a
-distance of one half-life scores 0.5. The distance of two undirected segments is the smaller, over the two
-pairings of their ends, of the larger end distance.
+Formulas: intersection over union for boxes; exp(-ln 2 · (distance / half-life)²) for points and segments,
+so that a distance of one half-life scores 0.5. The distance of two undirected segments is the smaller, over
+the two pairings of their ends, of the larger end distance.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SAFE_CORNER = 1e150
 """Boxes with corners up to this size have finite areas."""
 
 _LARGEST_DISTANCE = 1e300
-"""Distances beyond are held here, so that sums over an assignment stay finite; their similarity is 0 anyway."""
+"""Larger distances are held here, so that sums over an assignment stay finite; their similarity is 0 anyway."""
 
 
 def pair_similarity(shape: Shape, first: Item, second: Item, half_life_px: float) -> float:
@@ -105,7 +105,7 @@ def iou_matrix(rows: ItemTable, columns: ItemTable) -> Matrix:
 def distances_and_similarities(
     shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float
 ) -> tuple[Matrix, Matrix]:
-    """Distance in pixels and similarity of every row item to every column item; both of shape (rows, columns)."""
+    """Distance in pixels and similarity of every row item to every column item, each (rows, columns)."""
     import numpy as np
 
     first, second = _vectors(rows), _vectors(columns)

@@ -1,7 +1,7 @@
 """Where a response may hold its object: tagged blocks, code blocks, balanced braces.
 
-Each search passes over the text once, in one direction. The patterns are possessive (`*+`), so they never give
-back what they took: no input makes them quadratic.
+Each search passes over the text once, in one direction. The patterns are possessive (`*+`), so they never
+give back what they took: no input makes them quadratic.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ if TYPE_CHECKING:
 FENCE = "```"
 
 _ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
+_KEY_BEFORE = re.compile(r"""["']\s*:\s*\Z""")
+_LONGEST_GAP = 64
 _JSON_LABEL = re.compile(r"json", re.IGNORECASE)
 
 # Text without a brace that counts. A string ends on its own line. A backslash before a quote or a backslash
-# is one unit: after one unclosed string, every later quote of the line is such a unit, so that the line is not
-# searched again. Flat braces that cannot hold one of the two keys are passed over as text.
+# is one unit: after one unclosed string, every later quote of the line is such a unit, so that the line is
+# not searched again. Flat braces that cannot hold one of the two keys are passed over as text.
 _FLAT = r'\{(?:(?!answer|annotation)[^{}"\\])*+\}'
 _NO_BRACE = re.compile(rf'(?:[^"{{}}\\]++|\\["\\]?+|"(?:[^"\\\n]++|\\.)*+"|{_FLAT})*+')
 _PROSE = re.compile(rf"(?:[^{{]++|{_FLAT})*+")
 _RUN = re.compile(r"\{++|\}++")
 
-# The same, read from the end: a quote is escaped when an odd number of backslashes follows it in reversed text.
+# The same, read from the end: in reversed text a quote is escaped when an odd number of backslashes follows
+# it.
 _QUOTE = r'"(?=(?:\\\\)*+(?!\\))'
 _ESCAPED_QUOTE = r'"(?=\\(?:\\\\)*+(?!\\))'
 _NO_BRACE_REVERSED = re.compile(
@@ -66,8 +69,8 @@ def block_content(text: str, opening: int, closing: int) -> str:
 def final_object_start(text: str) -> int:
     """Where the balanced braces start that end at the last character of the text; -1 if there are none.
 
-    The search runs backwards and stops at the opening brace, so that nothing in the prose before it, be it an odd
-    quote or a stray brace, has a say.
+    The search runs backwards and stops at the opening brace, so that nothing in the prose before it, be it an
+    odd quote or a stray brace, has a say.
     """
     if not text.endswith("}"):
         return -1
@@ -91,20 +94,43 @@ def final_object_start(text: str) -> int:
     return -1
 
 
+def is_nested(text: str, start: int, *, has_key: bool) -> bool:
+    """Whether an object stands inside one that was never closed, rather than after a stray brace of the prose.
+
+    Args:
+        text: The response. start: Where the object starts. has_key: Whether it is a mapping with one of the
+        keys looked for: then only a key of its own before it tells.
+    """
+    if has_key and not _is_value(text, start):
+        return False
+    prefix = text[:start]
+    return all(_outermost_spans(prefix, quotes_in_prose=quotes)[1] is not None for quotes in (False, True))
+
+
+def _is_value(text: str, start: int) -> bool:
+    """Whether a quoted key and a colon stand right before a position."""
+    return _KEY_BEFORE.search(text[max(0, start - _LONGEST_GAP) : start]) is not None
+
+
 def balanced_objects(text: str) -> list[str]:
     """Every balanced `{…}` of the text that stands in no other, from left to right.
 
     Braces within double quotes do not count. Outside all braces a quote is as often an inch or an apostrophe
     as it opens a string, so both readings are tried; a stray opening brace hides nothing that comes after it.
     """
-    spans = set(_outermost_spans(text, quotes_in_prose=False))
-    if '"' in text:
-        spans.update(_outermost_spans(text, quotes_in_prose=True))
+    spans: set[tuple[int, int]] = set()
+    for quotes in (False, True) if '"' in text else (False,):
+        found, first_open = _outermost_spans(text, quotes_in_prose=quotes)
+        spans.update(
+            span
+            for span in found
+            if first_open is None or span[0] < first_open or not _is_value(text, span[0])
+        )
     return [text[start:end] for start, end in sorted(spans)]
 
 
-def _outermost_spans(text: str, *, quotes_in_prose: bool) -> list[tuple[int, int]]:
-    """Start and end of the outermost balanced braces."""
+def _outermost_spans(text: str, *, quotes_in_prose: bool) -> tuple[list[tuple[int, int]], int | None]:
+    """Start and end of the outermost balanced braces; where the first brace stands that nothing closes."""
     spans: list[tuple[int, int]] = []
     open_runs: list[tuple[int, int]] = []  # position and length of runs of opening braces not yet closed
     position = 0
@@ -115,7 +141,7 @@ def _outermost_spans(text: str, *, quotes_in_prose: bool) -> list[tuple[int, int
         run = _RUN.match(text, position)
         if run is None:
             if position >= len(text):
-                return spans
+                return spans, open_runs[0][0] if open_runs else None
             position += 1  # a quote without its partner on the line
         elif text[position] == "{":
             open_runs.append((position, run.end() - position))
