@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import attrs
 
 from hylo_eval.verify.response.answer import answer_text
-from hylo_eval.verify.response.final_object import KEYS, evaluate_format
-from hylo_eval.verify.response.parsing import LenientParser, as_mapping
-from hylo_eval.verify.response.spans import balanced_objects, code_blocks, tagged_blocks
+from hylo_eval.verify.response.final_object import KEYS, ResponseReader, evaluate_format
+from hylo_eval.verify.response.spans import BraceScan, code_blocks, tagged_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,6 +32,11 @@ class TracePrediction:
     found: bool
 
 
+_LONG_BLOCK = 65_536
+
+# A mapping in a text can have one of the keys only if the key stands there in quotes, or written by escapes.
+_MAY_HOLD_KEY = re.compile(r"""(?:"(?:answer|annotation)"|'(?:answer|annotation)')\s*+:|\\""")
+
 _NOTHING_FOUND = TracePrediction(None, None, found=False)
 
 
@@ -42,8 +47,8 @@ def extract_trace_prediction(response: str) -> tuple[object, object, bool]:
     objects and the whole response are tried from the last to the first; of equal texts the first place
     counts. Objects nested in others are not unwrapped.
     """
-    parser = LenientParser()
-    prediction = recover_prediction(response, evaluate_format(response, "answer", parser), parser)
+    reader = ResponseReader(response)
+    prediction = recover_prediction(reader, evaluate_format(reader, "answer"))
     return prediction.answer, prediction.annotation, prediction.found
 
 
@@ -53,33 +58,33 @@ def extract_trace_answer_for_scoring(response: str) -> str | None:
     return answer_text(answer) if found and answer is not None else None
 
 
-def recover_prediction(
-    response: object, response_format: TraceResponseFormat, parser: LenientParser
-) -> TracePrediction:
+def recover_prediction(reader: ResponseReader, response_format: TraceResponseFormat) -> TracePrediction:
     """`extract_trace_prediction` for a response whose format is known already."""
-    if not isinstance(response, str):
-        return _NOTHING_FOUND
     payload = response_format["payload"]
     block = response_format["answer_block"]
     no_mapping: set[str] = set()  # a text is read once, wherever it stands
     if payload is None and block is not None:
-        payload = _first_mapping(_candidates(block), no_mapping, parser)
+        payload = _first_mapping(block, no_mapping, reader)
     if payload is not None and _has_key(payload):
         return _prediction(payload)
-    for candidate in reversed(_candidates(response)):
-        if candidate in no_mapping or not _may_hold_key(candidate):
+    for candidate in reversed(_candidates(reader.text, reader.braces)):
+        if candidate in no_mapping or not _MAY_HOLD_KEY.search(candidate):
             continue
-        mapping = as_mapping(parser.parse(candidate))
+        mapping = reader.mapping(candidate)
         if mapping is not None and _has_key(mapping):
             return _prediction(mapping)
     return _NOTHING_FOUND
 
 
 def _first_mapping(
-    candidates: Iterable[str], no_mapping: set[str], parser: LenientParser
+    block: str, no_mapping: set[str], reader: ResponseReader
 ) -> Mapping[object, object] | None:
-    for candidate in candidates:
-        mapping = as_mapping(parser.parse(candidate))
+    """The first mapping in a code block of more than the object; in a very long block, the first with a key."""
+    is_long = len(block) > _LONG_BLOCK
+    for candidate in _candidates(block, BraceScan(block, with_key_only=is_long)):
+        if is_long and not _MAY_HOLD_KEY.search(candidate):
+            continue
+        mapping = reader.mapping(candidate)
         if mapping is not None:
             return mapping
         no_mapping.add(candidate)
@@ -94,18 +99,8 @@ def _prediction(payload: Mapping[object, object]) -> TracePrediction:
     return TracePrediction(payload.get("answer"), payload.get("annotation"), found=True)
 
 
-def _candidates(text: str) -> list[str]:
+def _candidates(text: str, braces: BraceScan) -> list[str]:
     """The texts that may be the object, each at its first place."""
-    places: tuple[Iterable[str], ...] = (
-        tagged_blocks(text),
-        code_blocks(text),
-        balanced_objects(text),
-        (text,),
-    )
+    places: tuple[Iterable[str], ...] = (tagged_blocks(text), code_blocks(text), braces.objects(), (text,))
     stripped = (candidate.strip() for place in places for candidate in place)
     return [candidate for candidate in dict.fromkeys(stripped) if candidate]
-
-
-def _may_hold_key(text: str) -> bool:
-    """Whether a mapping in the text could have one of the keys, in plain letters or by escapes."""
-    return "answer" in text or "annotation" in text or "\\" in text

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 
 from hylo_eval.verify.response.options import resolve_mode
 from hylo_eval.verify.response.parsing import LenientParser, as_mapping
-from hylo_eval.verify.response.spans import FENCE, block_content, final_object_start, is_nested
+from hylo_eval.verify.response.spans import FENCE, BraceScan, block_content, final_object_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,13 +58,31 @@ def evaluate_trace_response_format(
         ValueError: There is no such mode.
     """
     mode = resolve_mode(trace_reward_mode)
-    return evaluate_format(response, mode, LenientParser())
+    return evaluate_format(ResponseReader(response), mode)
 
 
-def evaluate_format(response: object, mode: RewardMode, parser: LenientParser) -> TraceResponseFormat:
-    """`evaluate_trace_response_format` with a resolved mode and a parser; what is no text has no structure."""
-    text, payload = final_text(response, parser) if isinstance(response, str) else (None, None)
-    schema_ok = payload is not None and set(payload) == _REQUIRED_KEYS[mode]
+class ResponseReader:
+    """A response with the one parser that serves it, and the search for braces that its stages share."""
+
+    def __init__(self, response: object) -> None:
+        """Hold a response; what is no text is read as empty."""
+        self.text = response if isinstance(response, str) else ""
+        self.parser = LenientParser()
+
+    @cached_property
+    def braces(self) -> BraceScan:
+        """The balanced braces of the whole response that may hold a key."""
+        return BraceScan(self.text, with_key_only=True)
+
+    def mapping(self, text: str) -> Mapping[object, object] | None:
+        """The mapping that a text denotes, or None."""
+        return as_mapping(self.parser.parse(text))
+
+
+def evaluate_format(reader: ResponseReader, mode: RewardMode) -> TraceResponseFormat:
+    """`evaluate_trace_response_format` with a resolved mode."""
+    text, payload = final_text(reader)
+    schema_ok = payload is not None and frozenset(payload) == _REQUIRED_KEYS[mode]
     return {
         "format": 1.0 if schema_ok else 0.0,
         "structure_ok": text is not None,
@@ -74,21 +93,23 @@ def evaluate_format(response: object, mode: RewardMode, parser: LenientParser) -
     }
 
 
-def final_text(response: str, parser: LenientParser) -> tuple[str | None, Mapping[object, object] | None]:
+def final_text(reader: ResponseReader) -> tuple[str | None, Mapping[object, object] | None]:
     """The text a response ends with, and the mapping that this text is, if it is one."""
-    stripped = response.rstrip()
+    stripped = reader.text.rstrip()
     if stripped.endswith(FENCE):
-        return _final_block(stripped, parser)
+        return _final_block(stripped, reader)
     start = final_object_start(stripped)
     if start < 0:
         return None, None
     text = stripped[start:]
-    payload = _mapping(text, parser)
+    payload = reader.mapping(text)
     has_key = payload is not None and any(key in payload for key in KEYS)
-    return (None, None) if is_nested(stripped, start, has_key=has_key) else (text, payload)
+    if start > 0 and "{" in stripped[:start] and reader.braces.is_nested(start, has_key=has_key):
+        return None, None
+    return text, payload
 
 
-def _final_block(stripped: str, parser: LenientParser) -> tuple[str | None, Mapping[object, object] | None]:
+def _final_block(stripped: str, reader: ResponseReader) -> tuple[str | None, Mapping[object, object] | None]:
     """The content of the code block that ends the text.
 
     Its opening fence is the last one before the closing fence, however many fences the prose before it holds.
@@ -105,12 +126,7 @@ def _final_block(stripped: str, parser: LenientParser) -> tuple[str | None, Mapp
         if not stripped.startswith(FENCE, start) or start + len(FENCE) > closing:
             continue
         content = last_content if start == opening else block_content(stripped, start, closing)
-        payload = _mapping(content, parser)
+        payload = reader.mapping(content)
         if payload is not None:
             return content, payload
     return (last_content, None) if last_content else (None, None)
-
-
-def _mapping(text: str, parser: LenientParser) -> Mapping[object, object] | None:
-    parsed = parser.parse(text)
-    return as_mapping(parsed)

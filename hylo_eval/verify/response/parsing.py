@@ -21,6 +21,9 @@ MAX_DEPTH = 500
 _MAX_INT_DIGITS = 4300
 """Python's own default limit, held here whatever the process has set: longer ones take quadratic time."""
 
+_SMALLEST_CHARGE = 64
+"""Characters that an attempt counts for at least: to fail early has its price too."""
+
 _LITERAL_START = re.compile(
     r"""[\[({'".0-9+-]|[bB][rR]?['"]|[rR][bB]?['"]|[uU]['"]|(?:True|False|None)(?!\w)|set\s*\("""
 )
@@ -80,7 +83,7 @@ class LenientParser:
         try:
             parsed = read_literal(text)
         except NotALiteral as error:
-            self._literal_characters_left -= error.consumed
+            self._literal_characters_left -= max(error.consumed, _SMALLEST_CHARGE)
             return None
         self._literal_characters_left -= len(text)
         return parsed

@@ -11,11 +11,11 @@ from hylo_eval.verify.response.answer import answer_text, answers_match
 from hylo_eval.verify.response.compose import compose, reported_values
 from hylo_eval.verify.response.contracts import ANNOTATION_KINDS
 from hylo_eval.verify.response.extraction import recover_prediction
-from hylo_eval.verify.response.final_object import evaluate_format
+from hylo_eval.verify.response.final_object import ResponseReader, evaluate_format
 from hylo_eval.verify.response.frames import PIXEL_XY, CoordinateFrame, to_pixels
 from hylo_eval.verify.response.half_life import resolve_half_life_px
 from hylo_eval.verify.response.options import resolve_options
-from hylo_eval.verify.response.parsing import LenientParser, as_mapping
+from hylo_eval.verify.response.parsing import as_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hylo_eval.verify.response.extraction import TracePrediction
     from hylo_eval.verify.response.final_object import TraceResponseFormat
     from hylo_eval.verify.response.options import LegacyScorer, ScoringOptions
+    from hylo_eval.verify.response.parsing import LenientParser
 
 _INPUT_KEYS = ("answer_gt", "annotation_gt", "reward_contract")
 
@@ -182,9 +183,10 @@ def score_trace_response_detailed(
     coordinate_frame.scale(image_size)  # raises for a missing size whatever the response is
     sizes = (image_size, image_sizes, metadata, extra_info)
     half_life_px = resolve_half_life_px(options.half_life_px, sizes)
-    parser = LenientParser()
-    response_format = evaluate_format(response, options.mode, parser)
-    prediction = recover_prediction(response, response_format, parser)
+    reader = ResponseReader(response)
+    parser = reader.parser
+    response_format = evaluate_format(reader, options.mode)
+    prediction = recover_prediction(reader, response_format)
     legacy = legacy_strict_scorer if options.answer_scoring == "legacy_strict" else None
     answer, answer_reason = _score_answer(prediction, response, truth, legacy, parser)
     annotation = AnnotationScore(0.0, "there is no annotation")

@@ -27,7 +27,7 @@ _SAFE_CORNER = 1e150
 """Boxes with corners up to this size have finite areas."""
 
 _LARGEST_DISTANCE = 1e300
-"""Larger distances are held here, so that sums over an assignment stay finite; their similarity is 0 anyway."""
+"""Larger distances are held here, so that sums over an assignment stay finite; their similarity is 0."""
 
 
 def pair_similarity(shape: Shape, first: Item, second: Item, half_life_px: float) -> float:

@@ -19,21 +19,26 @@ _KEY_BEFORE = re.compile(r"""["']\s*:\s*\Z""")
 _LONGEST_GAP = 64
 _JSON_LABEL = re.compile(r"json", re.IGNORECASE)
 
-# Text without a brace that counts. A string ends on its own line. A backslash before a quote or a backslash
-# is one unit: after one unclosed string, every later quote of the line is such a unit, so that the line is
-# not searched again. Flat braces that cannot hold one of the two keys are passed over as text.
-_FLAT = r'\{(?:(?!answer|annotation)[^{}"\\])*+\}'
-_NO_BRACE = re.compile(rf'(?:[^"{{}}\\]++|\\["\\]?+|"(?:[^"\\\n]++|\\.)*+"|{_FLAT})*+')
-_PROSE = re.compile(rf"(?:[^{{]++|{_FLAT})*+")
-_RUN = re.compile(r"\{++|\}++")
+# A quote that its own line does not close is a character like any other. A backslash and a quote or a backslash
+# after it are one unit: after an unclosed string, every later quote of the line is part of such a unit, so
+# that the line is not searched again.
+_STRING = r'"(?:[^"\\\n]++|\\.)*+"'
+_CHARACTERS = rf'[^"{{}}\\]++|\\["\\]?+|{_STRING}|"'
+# Braces that hold no others and cannot hold one of the keys are passed over without a stop.
+_NO_KEY = r"(?!answer|annotation)"
+_FLAT = rf'\{{(?:{_NO_KEY}[^{{}}"\\]|"(?:{_NO_KEY}[^{{}}"\\\n])*+")*+\}}'
+_BRACES = r"(\{++|\}++)?+"
+_TO_BRACES = re.compile(rf"(?:{_CHARACTERS})*+{_BRACES}")
+_TO_BRACES_WITH_KEY = re.compile(rf"(?:{_CHARACTERS}|{_FLAT})*+{_BRACES}")
+_PROSE_TO_BRACES = re.compile(rf"[^{{]*+{_BRACES}")
+_PROSE_TO_BRACES_WITH_KEY = re.compile(rf"(?:[^{{]++|{_FLAT})*+{_BRACES}")
 
-# The same, read from the end: in reversed text a quote is escaped when an odd number of backslashes follows
-# it.
+# The same read from the end: there, a quote is escaped when an odd number of backslashes follows it.
 _QUOTE = r'"(?=(?:\\\\)*+(?!\\))'
 _ESCAPED_QUOTE = r'"(?=\\(?:\\\\)*+(?!\\))'
-_NO_BRACE_REVERSED = re.compile(
-    rf"(?:[^\"{{}}]++|{_ESCAPED_QUOTE}|{_QUOTE}(?:[^\"\n]++|{_ESCAPED_QUOTE})*+{_QUOTE})*+"
-)
+_REVERSED_STRING = rf'{_QUOTE}(?:[^"\n]++|{_ESCAPED_QUOTE})*+{_QUOTE}'
+_REVERSED_FLAT = r'\}(?:[^{}"\\]|"[^{}"\\\n]*+")*+\{'
+_REVERSED_TO_BRACES = re.compile(rf'(?:[^"{{}}]++|{_REVERSED_STRING}|"|{_REVERSED_FLAT})*+{_BRACES}')
 
 
 def tagged_blocks(text: str) -> Iterator[str]:
@@ -75,84 +80,96 @@ def final_object_start(text: str) -> int:
     if not text.endswith("}"):
         return -1
     reversed_text = text[::-1]
-    depth = position = 0
-    while position < len(reversed_text):
-        character = reversed_text[position]
-        run = _RUN.match(reversed_text, position)
-        if run is None:  # a quote without its partner on the line: prose, such as 5" for inches
-            position += 1
-        elif character == "}":
-            depth += run.end() - position
-            position = run.end()
-        elif run.end() - position >= depth:
-            return len(text) - position - depth
+    position = depth = len(text) - len(text.rstrip("}"))
+    while token := _REVERSED_TO_BRACES.match(reversed_text, position):
+        start, position = token.span(1)
+        if start < 0:
+            return -1
+        if reversed_text[start] == "}":
+            depth += position - start
+        elif position - start >= depth:
+            return len(text) - start - depth
         else:
-            depth -= run.end() - position
-            position = run.end()
-        skipped = _NO_BRACE_REVERSED.match(reversed_text, position)
-        position = skipped.end() if skipped else position
+            depth -= position - start
     return -1
 
 
-def is_nested(text: str, start: int, *, has_key: bool) -> bool:
-    """Whether an object stands inside one that was never closed, rather than after a stray brace of the prose.
-
-    Args:
-        text: The response. start: Where the object starts. has_key: Whether it is a mapping with one of the
-        keys looked for: then only a key of its own before it tells.
-    """
-    if has_key and not _is_value(text, start):
-        return False
-    prefix = text[:start]
-    return all(_outermost_spans(prefix, quotes_in_prose=quotes)[1] is not None for quotes in (False, True))
-
-
-def _is_value(text: str, start: int) -> bool:
-    """Whether a quoted key and a colon stand right before a position."""
-    return _KEY_BEFORE.search(text[max(0, start - _LONGEST_GAP) : start]) is not None
-
-
-def balanced_objects(text: str) -> list[str]:
-    """Every balanced `{…}` of the text that stands in no other, from left to right.
+class BraceScan:
+    """The balanced braces of a text, found in one pass from left to right.
 
     Braces within double quotes do not count. Outside all braces a quote is as often an inch or an apostrophe
-    as it opens a string, so both readings are tried; a stray opening brace hides nothing that comes after it.
+    as it opens a string, so both readings are made where they differ; a stray opening brace hides nothing that
+    comes after it.
     """
-    spans: set[tuple[int, int]] = set()
-    for quotes in (False, True) if '"' in text else (False,):
-        found, first_open = _outermost_spans(text, quotes_in_prose=quotes)
-        spans.update(
-            span
-            for span in found
-            if first_open is None or span[0] < first_open or not _is_value(text, span[0])
-        )
-    return [text[start:end] for start, end in sorted(spans)]
+
+    def __init__(self, text: str, *, with_key_only: bool) -> None:
+        """Scan a text.
+
+        Args:
+            text: The text.
+            with_key_only: Whether braces that hold no others and neither of the keys may be left out.
+        """
+        self._text = text
+        has_quote_in_prose, *reading = _outermost_spans(text, False, with_key_only)
+        self._readings = [reading]
+        if has_quote_in_prose:
+            self._readings.append(_outermost_spans(text, True, with_key_only)[1:])
+
+    def objects(self) -> list[str]:
+        """Every balanced `{…}` that stands in no other, from left to right."""
+        spans = {
+            (start, end)
+            for found, first_open in self._readings
+            for start, end in found
+            if first_open is None or start < first_open or not self._is_value(start)
+        }
+        return [self._text[start:end] for start, end in sorted(spans)]
+
+    def is_nested(self, start: int, *, has_key: bool) -> bool:
+        """Whether an object stands in one that was never closed, rather than after a stray brace of the prose.
+
+        Args:
+            start: Where the object starts.
+            has_key: Whether it is a mapping with one of the keys: then only a key of its own before it tells.
+        """
+        if has_key and not self._is_value(start):
+            return False
+        return all(first_open is not None and first_open < start for _, first_open in self._readings)
+
+    def _is_value(self, start: int) -> bool:
+        """Whether a quoted key and a colon stand right before a position."""
+        return _KEY_BEFORE.search(self._text[max(0, start - _LONGEST_GAP) : start]) is not None
 
 
-def _outermost_spans(text: str, *, quotes_in_prose: bool) -> tuple[list[tuple[int, int]], int | None]:
-    """Start and end of the outermost balanced braces; where the first brace stands that nothing closes."""
+def _outermost_spans(
+    text: str,
+    quotes_in_prose: bool,
+    with_key_only: bool,  # noqa: FBT001 - private
+) -> tuple[bool, list[tuple[int, int]], int | None]:
+    """Whether prose holds a quote; the outermost balanced braces; where the first brace stands that nothing closes."""
+    inside = _TO_BRACES_WITH_KEY if with_key_only else _TO_BRACES
+    outside = _PROSE_TO_BRACES_WITH_KEY if with_key_only else _PROSE_TO_BRACES
     spans: list[tuple[int, int]] = []
     open_runs: list[tuple[int, int]] = []  # position and length of runs of opening braces not yet closed
+    has_quote_in_prose = False
     position = 0
     while True:
-        pattern = _NO_BRACE if open_runs or quotes_in_prose else _PROSE
-        skipped = pattern.match(text, position)
-        position = skipped.end() if skipped else position
-        run = _RUN.match(text, position)
-        if run is None:
-            if position >= len(text):
-                return spans, open_runs[0][0] if open_runs else None
-            position += 1  # a quote without its partner on the line
-        elif text[position] == "{":
-            open_runs.append((position, run.end() - position))
-            position = run.end()
-        else:
-            span = _close(open_runs, position, run.end())
-            if span is not None:
-                while spans and spans[-1][0] > span[0]:
-                    spans.pop()  # it stands within the new one
-                spans.append(span)
-            position = run.end()
+        in_prose = not open_runs
+        token = (outside if in_prose and not quotes_in_prose else inside).match(text, position)
+        start, end = (-1, -1) if token is None else token.span(1)
+        if in_prose and not has_quote_in_prose:
+            has_quote_in_prose = text.find('"', position, len(text) if start < 0 else start) >= 0
+        if start < 0:
+            return has_quote_in_prose, spans, open_runs[0][0] if open_runs else None
+        position = end
+        if text[start] == "{":
+            open_runs.append((start, end - start))
+            continue
+        span = _close(open_runs, start, end)
+        if span is not None:
+            while spans and spans[-1][0] > span[0]:
+                spans.pop()  # it stands within the new one
+            spans.append(span)
 
 
 def _close(open_runs: list[tuple[int, int]], position: int, run_end: int) -> tuple[int, int] | None:
