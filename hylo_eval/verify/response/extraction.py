@@ -33,6 +33,7 @@ class TracePrediction:
 
 
 _LONG_BLOCK = 65_536
+"""Characters above which a final code block is searched like any other text."""
 
 # A mapping in a text can have one of the keys only if the key stands there in quotes, or written by escapes.
 _MAY_HOLD_KEY = re.compile(r"""(?:"(?:answer|annotation)"|'(?:answer|annotation)')\s*+:|\\""")
@@ -63,7 +64,7 @@ def recover_prediction(reader: ResponseReader, response_format: TraceResponseFor
     payload = response_format["payload"]
     block = response_format["answer_block"]
     no_mapping: set[str] = set()  # a text is read once, wherever it stands
-    if payload is None and block is not None:
+    if payload is None and block is not None and len(block) <= _LONG_BLOCK:
         payload = _first_mapping(block, no_mapping, reader)
     if payload is not None and _has_key(payload):
         return _prediction(payload)
@@ -79,11 +80,8 @@ def recover_prediction(reader: ResponseReader, response_format: TraceResponseFor
 def _first_mapping(
     block: str, no_mapping: set[str], reader: ResponseReader
 ) -> Mapping[object, object] | None:
-    """The first mapping in a code block of more than the object; in a very long block, the first with a key."""
-    is_long = len(block) > _LONG_BLOCK
-    for candidate in _candidates(block, BraceScan(block, with_key_only=is_long)):
-        if is_long and not _MAY_HOLD_KEY.search(candidate):
-            continue
+    """The first mapping in a code block that holds more than the object."""
+    for candidate in _candidates(block, BraceScan(block, with_key_only=False)):
         mapping = reader.mapping(candidate)
         if mapping is not None:
             return mapping

@@ -90,7 +90,7 @@ class BoxRegion:
 
 @attrs.frozen
 class PolygonRegion:
-    """A polygon by its corners in order, with its border; where it crosses itself, the even-odd rule holds."""
+    """A polygon by its corners in order, with its border; crossings of itself follow the even-odd rule."""
 
     corners: tuple[Item, ...]
     kind: str = attrs.field(default="polygon", init=False)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import attrs
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,14 +21,14 @@ _KEY_BEFORE = re.compile(r"""["']\s*:\s*\Z""")
 _LONGEST_GAP = 64
 _JSON_LABEL = re.compile(r"json", re.IGNORECASE)
 
-# A quote that its own line does not close is a character like any other. A backslash and a quote or a backslash
-# after it are one unit: after an unclosed string, every later quote of the line is part of such a unit, so
-# that the line is not searched again.
+# A quote that its own line does not close is a character like any other. A backslash and a quote or a
+# backslash after it are one unit: after an unclosed string, every later quote of the line is part of such a
+# unit, so that the line is not searched again.
 _STRING = r'"(?:[^"\\\n]++|\\.)*+"'
 _CHARACTERS = rf'[^"{{}}\\]++|\\["\\]?+|{_STRING}|"'
-# Braces that hold no others and cannot hold one of the keys are passed over without a stop.
-_NO_KEY = r"(?!answer|annotation)"
-_FLAT = rf'\{{(?:{_NO_KEY}[^{{}}"\\]|"(?:{_NO_KEY}[^{{}}"\\\n])*+")*+\}}'
+# Braces that hold no others and none of the keys are passed over without a stop.
+_NO_KEY = r"""(?!["'](?:answer|annotation)["']\s*+:)"""
+_FLAT = rf"""\{{(?:[^{{}}"'\\]++|{_NO_KEY}(?:'|"[^{{}}"\\\n]*+"))*+\}}"""
 _BRACES = r"(\{++|\}++)?+"
 _TO_BRACES = re.compile(rf"(?:{_CHARACTERS})*+{_BRACES}")
 _TO_BRACES_WITH_KEY = re.compile(rf"(?:{_CHARACTERS}|{_FLAT})*+{_BRACES}")
@@ -97,9 +99,9 @@ def final_object_start(text: str) -> int:
 class BraceScan:
     """The balanced braces of a text, found in one pass from left to right.
 
-    Braces within double quotes do not count. Outside all braces a quote is as often an inch or an apostrophe
-    as it opens a string, so both readings are made where they differ; a stray opening brace hides nothing that
-    comes after it.
+    Braces within double quotes do not count. Outside all braces a quote is as often an inch or an
+    apostrophe as it opens a string, so both readings are made where they differ; a stray opening brace
+    hides nothing that comes after it.
     """
 
     def __init__(self, text: str, *, with_key_only: bool) -> None:
@@ -110,23 +112,23 @@ class BraceScan:
             with_key_only: Whether braces that hold no others and neither of the keys may be left out.
         """
         self._text = text
-        has_quote_in_prose, *reading = _outermost_spans(text, False, with_key_only)
-        self._readings = [reading]
-        if has_quote_in_prose:
-            self._readings.append(_outermost_spans(text, True, with_key_only)[1:])
+        first = _read(text, quotes_in_prose=False, with_key_only=with_key_only)
+        self._readings = [first]
+        if first.has_quote_in_prose:
+            self._readings.append(_read(text, quotes_in_prose=True, with_key_only=with_key_only))
 
     def objects(self) -> list[str]:
         """Every balanced `{…}` that stands in no other, from left to right."""
         spans = {
             (start, end)
-            for found, first_open in self._readings
-            for start, end in found
-            if first_open is None or start < first_open or not self._is_value(start)
+            for reading in self._readings
+            for start, end in reading.spans
+            if not reading.is_after_open(start) or not self._is_value(start)
         }
         return [self._text[start:end] for start, end in sorted(spans)]
 
     def is_nested(self, start: int, *, has_key: bool) -> bool:
-        """Whether an object stands in one that was never closed, rather than after a stray brace of the prose.
+        """Whether an object stands in one that was never closed, rather than after a stray brace of prose.
 
         Args:
             start: Where the object starts.
@@ -134,19 +136,26 @@ class BraceScan:
         """
         if has_key and not self._is_value(start):
             return False
-        return all(first_open is not None and first_open < start for _, first_open in self._readings)
+        return all(reading.is_after_open(start) for reading in self._readings)
 
     def _is_value(self, start: int) -> bool:
         """Whether a quoted key and a colon stand right before a position."""
         return _KEY_BEFORE.search(self._text[max(0, start - _LONGEST_GAP) : start]) is not None
 
 
-def _outermost_spans(
-    text: str,
-    quotes_in_prose: bool,
-    with_key_only: bool,  # noqa: FBT001 - private
-) -> tuple[bool, list[tuple[int, int]], int | None]:
-    """Whether prose holds a quote; the outermost balanced braces; where the first brace stands that nothing closes."""
+@attrs.frozen
+class _Reading:
+    """The outermost balanced braces, where the first brace stands that nothing closes, and quotes outside."""
+
+    spans: list[tuple[int, int]]
+    first_open: int | None
+    has_quote_in_prose: bool
+
+    def is_after_open(self, start: int) -> bool:
+        return self.first_open is not None and self.first_open < start
+
+
+def _read(text: str, *, quotes_in_prose: bool, with_key_only: bool) -> _Reading:
     inside = _TO_BRACES_WITH_KEY if with_key_only else _TO_BRACES
     outside = _PROSE_TO_BRACES_WITH_KEY if with_key_only else _PROSE_TO_BRACES
     spans: list[tuple[int, int]] = []
@@ -160,7 +169,7 @@ def _outermost_spans(
         if in_prose and not has_quote_in_prose:
             has_quote_in_prose = text.find('"', position, len(text) if start < 0 else start) >= 0
         if start < 0:
-            return has_quote_in_prose, spans, open_runs[0][0] if open_runs else None
+            return _Reading(spans, open_runs[0][0] if open_runs else None, has_quote_in_prose)
         position = end
         if text[start] == "{":
             open_runs.append((start, end - start))
