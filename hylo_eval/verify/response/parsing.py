@@ -97,7 +97,7 @@ def _is_deep(text: str) -> bool:
 def depth_exceeds(value: object, limit: int) -> bool:
     """Whether containers nest deeper than the limit, found level by level rather than by recursion."""
     level = [value]
-    for _ in range(limit + 1):
+    for _ in range(limit):
         children: list[object] = []
         for item in level:
             if isinstance(item, dict):
