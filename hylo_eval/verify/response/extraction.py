@@ -68,8 +68,10 @@ def recover_prediction(reader: ResponseReader, response_format: TraceResponseFor
         payload = _first_mapping(block, no_mapping, reader)
     if payload is not None and _has_key(payload):
         return _prediction(payload)
+    if not _may_hold_key(reader.text):
+        return _NOTHING_FOUND
     for candidate in reversed(_candidates(reader.text, reader.braces)):
-        if candidate in no_mapping or not _MAY_HOLD_KEY.search(candidate):
+        if candidate in no_mapping or not _may_hold_key(candidate):
             continue
         mapping = reader.mapping(candidate)
         if mapping is not None and _has_key(mapping):
@@ -87,6 +89,13 @@ def _first_mapping(
             return mapping
         no_mapping.add(candidate)
     return None
+
+
+def _may_hold_key(text: str) -> bool:
+    """Whether a mapping in the text could have one of the keys; plain search, which is quick, comes first."""
+    if "answer" not in text and "annotation" not in text and "\\" not in text:
+        return False
+    return _MAY_HOLD_KEY.search(text) is not None
 
 
 def _has_key(payload: Mapping[object, object]) -> bool:

@@ -105,8 +105,7 @@ def resolve_options(
         answer_weight,
         annotation_weight,
     )
-    is_plain = all(type(value) in _PLAIN_TYPES for value in given)
-    check = _checked_once if is_plain else _checked
+    check = _checked_once if _PLAIN_TYPES.issuperset(map(type, given)) else _checked
     return check(*given, has_usable_answer and legacy_strict_scorer is None)
 
 
@@ -143,7 +142,7 @@ def _checked(  # noqa: PLR0917 - private, and a cache keys it by position
     )
 
 
-_PLAIN_TYPES = frozenset({float, int, str, type(None)})
+_PLAIN_TYPES: frozenset[type] = frozenset({float, int, str, type(None)})
 _checked_once = lru_cache(maxsize=128, typed=True)(_checked)
 """The same options come with every response of a run; typed, because 1 is a weight and True is none."""
 

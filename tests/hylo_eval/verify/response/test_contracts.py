@@ -34,15 +34,17 @@ def test_resolved_contract_is_valid():
         "answer": {"id": "answer_exact_match_v0", "type": "integer"},
         "annotation": {"id": "point_set_soft_distance_v0", "type": "point_set"},
     }
-    assert validate_reward_contract_payload(contract, answer_type="integer", annotation_type="point_set") is None
+    assert (
+        validate_reward_contract_payload(contract, answer_type="integer", annotation_type="point_set") is None
+    )
     assert validate_reward_contract_payload(contract) is None
     with pytest.raises(ValueError, match="answer_type"):
         resolve_reward_contract(answer_type=" ", annotation_type="point")
 
 
-def changed(side, **members):
+def changed(side, members):
     contract = resolve_reward_contract(answer_type="integer", annotation_type="point").to_dict()
-    contract[side] = {**contract[side], **members}
+    contract[side] = contract[side] | members
     return contract
 
 
@@ -53,12 +55,12 @@ def changed(side, **members):
         ({}, "reward_contract_version"),
         ({"reward_contract_version": "v1"}, "reward_contract_version"),
         ({"reward_contract_version": "v0"}, "reward_contract.answer"),
-        (changed("answer", id="fuzzy"), "reward_contract.answer.id"),
-        (changed("answer", type=""), "reward_contract.answer.type"),
-        (changed("answer", type="number"), "reward_contract.answer.type"),
-        (changed("annotation", id=7), "reward_contract.annotation.id"),
-        (changed("annotation", id="bbox_soft_iou_v0"), "reward_contract.annotation.id"),
-        (changed("annotation", type="bbox"), "reward_contract.annotation.type"),
+        (changed("answer", {"id": "fuzzy"}), "reward_contract.answer.id"),
+        (changed("answer", {"type": ""}), "reward_contract.answer.type"),
+        (changed("answer", {"type": "number"}), "reward_contract.answer.type"),
+        (changed("annotation", {"id": 7}), "reward_contract.annotation.id"),
+        (changed("annotation", {"id": "bbox_soft_iou_v0"}), "reward_contract.annotation.id"),
+        (changed("annotation", {"type": "bbox"}), "reward_contract.annotation.type"),
     ],
 )
 def test_what_is_wrong_with_a_payload_is_named(payload, named):
@@ -69,7 +71,7 @@ def test_what_is_wrong_with_a_payload_is_named(payload, named):
 
 def test_unknown_truth_type_is_a_message():
     """A truth of no known type is reported, not raised."""
-    contract = changed("annotation", type="blob")
+    contract = changed("annotation", {"type": "blob"})
     assert "blob" in validate_reward_contract_payload(contract, annotation_type="blob")
 
 

@@ -43,7 +43,16 @@ def test_the_last_place_wins_and_equal_texts_count_once(response, answer):
 
 
 @pytest.mark.parametrize(
-    "response", ["", "4", "<answer>4</answer>", '{"reply": {"answer": 4}}', '{"answer": 4', '{"reply": {"answer": 4} x', "{answer: 4}"]
+    "response",
+    [
+        "",
+        "4",
+        "<answer>4</answer>",
+        '{"reply": {"answer": 4}}',
+        '{"answer": 4',
+        '{"reply": {"answer": 4} x',
+        "{answer: 4}",
+    ],
 )
 def test_nothing_is_found(response):
     """Atomic text, nested objects and broken ones are no object."""
@@ -89,7 +98,10 @@ def test_start_of_the_final_object(text, start):
 def test_blocks_and_tags_pair_from_the_left():
     """Fences pair in order; a tag opens once; what is not closed is none."""
     assert list(code_blocks("```json\na\n``` x ```JSON b``` ```c")) == ["a", "b"]
-    assert list(tagged_blocks("<answer>a<answer>b</answer></answer><ANSWER>c</Answer><answer>d")) == ["a<answer>b", "c"]
+    assert list(tagged_blocks("<answer>a<answer>b</answer></answer><ANSWER>c</Answer><answer>d")) == [
+        "a<answer>b",
+        "c",
+    ]
 
 
 def flat_objects(text):
@@ -114,7 +126,9 @@ def test_balanced_objects_are_those_of_a_count(text):
         assert BraceScan(text, with_key_only=False).objects() == expected
 
 
-@given(st.lists(st.sampled_from(["{", "}", '"', "\\", "\n", "answer", ":", " ", "'"]), max_size=24).map("".join))
+@given(
+    st.lists(st.sampled_from(["{", "}", '"', "\\", "\n", "answer", ":", " ", "'"]), max_size=24).map("".join)
+)
 def test_leaving_out_keyless_braces_loses_no_key(text):
     """The quick scan finds every flat object with a key that the full scan finds."""
     full = BraceScan(text, with_key_only=False).objects()

@@ -34,7 +34,9 @@ def in_frame(value, frame):
     if value and isinstance(value[0], list):
         return [in_frame(item, frame) for item in value]
     full = FULL[frame.unit]
-    scaled = [number if full is None else number / SIZE[index % 2] * full for index, number in enumerate(value)]
+    scaled = [
+        number if full is None else number / SIZE[index % 2] * full for index, number in enumerate(value)
+    ]
     return [scaled[index ^ 1] for index in range(len(scaled))] if frame.order == "yx" else scaled
 
 
@@ -50,10 +52,16 @@ def rounded(value):
 def test_every_frame_comes_back_to_pixels(unit, order, name):
     """A value written in a frame is converted to the pixels it was written from."""
     frame = CoordinateFrame(unit=unit, order=order)
-    assert rounded(to_pixels(in_frame(VALUES[name], frame), ANNOTATION_KINDS[name], frame, SIZE)) == rounded(VALUES[name])
+    assert rounded(to_pixels(in_frame(VALUES[name], frame), ANNOTATION_KINDS[name], frame, SIZE)) == rounded(
+        VALUES[name]
+    )
 
 
-@given(st.recursive(st.none() | st.text() | st.floats() | st.integers(), lambda x: st.lists(x, max_size=5), max_leaves=9))
+@given(
+    st.recursive(
+        st.none() | st.text() | st.floats() | st.integers(), lambda x: st.lists(x, max_size=5), max_leaves=9
+    )
+)
 def test_values_of_another_shape_do_not_raise(value):
     """What has not the shape of the type is left for the scorer to report."""
     for kind in ANNOTATION_KINDS.values():
@@ -83,7 +91,7 @@ def scored(frame, response):
 
 
 def test_frame_runs_before_scoring_and_is_recorded():
-    """A per-mille answer with y first is right in its frame, wrong in pixels, and the frame stands in the metadata."""
+    """A per-mille answer with y first is right in its frame, wrong in pixels, and the metadata names it."""
     response = '{"answer": 1, "annotation": "[250, 500]"}'
     right = scored(CoordinateFrame(unit="per_mille", order="yx"), response)
     assert right.values["annotation_reward"] == 1.0

@@ -21,7 +21,10 @@ ANSWERS = [("integer", 3), ("string", "x"), ("index_list", {1, 2}), ("object", {
 NOT_SHARES = ("_count", "_size", "_len", "_px")
 
 
-def check(response, kinds=tuple(ANNOTATION_KINDS.values()), answers=tuple(ANSWERS)):
+KINDS = tuple(ANNOTATION_KINDS.values())
+
+
+def check(response, kinds=KINDS, answers=tuple(ANSWERS)):
     evaluate_trace_response_format(response)
     extract_trace_prediction(response)
     extract_trace_answer_for_scoring(response)
@@ -72,14 +75,18 @@ LONG = {
     "many points": '{"answer": 3, "annotation": [' + "[1,2]," * 20_000 + "[1,2]]}",
     "many boxes": '{"answer": 3, "annotation": [' + "[1,2,3,4]," * 20_000 + "[1,2,3,4]]}",
     "many keys": '{"annotation": {' + ",".join(f'"k{index}":"[1,2"' for index in range(12_000)) + "}}",
-    "noise": "".join(random.Random(0).choices("{}[]\"'\\,:`<>/answer \n0123456789", k=SIZE)),
+    "noise": "".join(random.Random(0).choices("{}[]\"'\\,:`<>/answer \n0123456789", k=SIZE)),  # noqa: S311 - noise
 }
 
 
 @pytest.mark.parametrize("name", sorted(LONG))
 def test_long_responses(name):
     """Repetition without end, nesting without end, and what almost parses."""
-    check(LONG[name], kinds=(ANNOTATION_KINDS["point_set_map"], ANNOTATION_KINDS["bbox_set"]), answers=ANSWERS[:1])
+    check(
+        LONG[name],
+        kinds=(ANNOTATION_KINDS["point_set_map"], ANNOTATION_KINDS["bbox_set"]),
+        answers=ANSWERS[:1],
+    )
 
 
 SHORT = [
@@ -95,7 +102,7 @@ SHORT = [
     '{"answer": ' + "[" * 499 + "]" * 499 + "}",
     "{'answer': {1j, None}, 'annotation': {(1, 2): [1, 2]}}",
     "{'answer': {" + ",".join(str(index * (2**61 - 1)) for index in range(500)) + "}}",
-    "\x00{\"answer\": \"\\u0000\"}\x00",
+    '\x00{"answer": "\\u0000"}\x00',
     '{"answer": "\\ud800"}',
     "{'answer': '\ud800'}",
     "\ud800\ufeff{}",
@@ -115,8 +122,10 @@ def test_short_responses(response):
     check(response)
 
 
-PIECES = ["{", "}", "[", "]", "(", ")", '"', "'", "\\", "```", "json", "<answer>", "</answer>", '"answer"', '"annotation"',
-          "'answer'", ":", ",", "1", "-", "1e308", "0x1", "NaN", "null", "None", " ", "\n", "a", "{\"answer\":3}", "[1,2]"]  # fmt: skip
+PIECES = ["{", "}", "[", "]", "(", ")", '"', "'", "\\", "```", "json", "<answer>", "</answer>", '"answer"',
+'"annotation"',
+          "'answer'", ":", ",", "1", "-", "1e308", "0x1", "NaN", "null", "None", " ", "\n", "a",
+          "{\"answer\":3}", "[1,2]"]  # fmt: skip
 
 
 @settings(max_examples=100, deadline=None)

@@ -11,14 +11,16 @@ from hylo_eval.verify.response.jsonl import parse_response_records
 LINE = {"image": "a.png", "prompt": "How many?", "answer": 3}
 
 
-def parse(*records):
+def parse(*records):  # noqa: ANN002 - as everywhere in the tests
     lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
     return parse_response_records(lines, source="set.jsonl")
 
 
 def test_plain_line():
     """A plain answer gets the type its JSON has; the id is the line number; blank lines are skipped."""
-    first, second = parse("", LINE, "  ", {**LINE, "id": 7, "image": ["a.png", "b.png"], "image_size": {"w": 4, "h": 3}})
+    first, second = parse(
+        "", LINE, "  ", {**LINE, "id": 7, "image": ["a.png", "b.png"], "image_size": {"w": 4, "h": 3}}
+    )
     assert (first.id, first.images, first.answer_gt) == ("2", ("a.png",), {"type": "integer", "value": 3})
     assert (first.annotation_gt, first.image_size) == (None, None)
     assert (second.id, second.images, second.image_size) == ("7", ("a.png", "b.png"), (4.0, 3.0))
@@ -26,7 +28,15 @@ def test_plain_line():
 
 @pytest.mark.parametrize(
     ("answer", "answer_type"),
-    [(True, "boolean"), (3, "integer"), (0.5, "number"), ("left", "string"), ([2, 0], "index_list"), ([[1, 0]], "matrix"), ({"a": 1}, "object")],
+    [
+        (True, "boolean"),
+        (3, "integer"),
+        (0.5, "number"),
+        ("left", "string"),
+        ([2, 0], "index_list"),
+        ([[1, 0]], "matrix"),
+        ({"a": 1}, "object"),
+    ],
 )
 def test_type_of_a_plain_answer(answer, answer_type):
     """The type follows the JSON value; a typed answer keeps its own."""
@@ -38,7 +48,12 @@ def test_type_of_a_plain_answer(answer, answer_type):
 def test_record_is_what_the_scorer_takes():
     """Truth and contract of a record score a right response with 1."""
     annotation = {"type": "point", "value": [5, 5]}
-    line = {"images": ["a.png"], "prompt": "Where?", "answer_gt": {"type": "integer", "value": 1}, "annotation_gt": annotation}
+    line = {
+        "images": ["a.png"],
+        "prompt": "Where?",
+        "answer_gt": {"type": "integer", "value": 1},
+        "annotation_gt": annotation,
+    }
     (record,) = parse(line)
     result = score_trace_response(
         response='{"answer": 1, "annotation": [5, 5]}',

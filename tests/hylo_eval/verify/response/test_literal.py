@@ -21,11 +21,13 @@ ATOMS = (
 )
 VALUES = st.recursive(
     ATOMS,
-    lambda inner: st.lists(inner, max_size=4)
-    | st.tuples(inner)
-    | st.tuples(inner, inner)
-    | st.dictionaries(ATOMS, inner, max_size=4)
-    | st.sets(ATOMS, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.tuples(inner)
+        | st.tuples(inner, inner)
+        | st.dictionaries(ATOMS, inner, max_size=4)
+        | st.sets(ATOMS, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -36,9 +38,10 @@ def test_reads_what_python_writes(value):
     assert repr(read_literal(repr(value))) == repr(ast.literal_eval(repr(value)))
 
 
-TOKENS = ["{", "}", "[", "]", "(", ")", ",", ":", "+", "-", "1", "0", "07", "1.", ".5", "1e3", "2j", "1_0", "_", "0x1F",
-          "'a'", '"b"', "b'c'", "r'\\d'", "'\\n\\x41\\u0042\\101'", "'\\\n'", "'''t\n'''", "None", "True", "set()", "x",
-          " ", "\n", "#c\n", "\\\n", "...", "*", "f'x'", "u'y'"]  # fmt: skip
+TOKENS = ["{", "}", "[", "]", "(", ")", ",", ":", "+", "-", "1", "0", "07", "1.", ".5", "1e3", "2j", "1_0",
+"_", "0x1F",
+          "'a'", '"b"', "b'c'", "r'\\d'", "'\\n\\x41\\u0042\\101'", "'\\\n'", "'''t\n'''", "None", "True",
+          "set()", "x", " ", "\n", "#c\n", "\\\n", "...", "*", "f'x'", "u'y'"]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(TOKENS), max_size=8).map("".join).map(str.strip))
@@ -60,7 +63,23 @@ def test_accepts_nothing_that_python_refuses(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "1 2", "{1: 2, 3}", "{[]}", "{{}: 1}", "[1", "'a", "'''a'", "-True", "1+2", "012", "'\\xg'", "f'a'"]
+    "text",
+    [
+        "",
+        "x",
+        "1 2",
+        "{1: 2, 3}",
+        "{[]}",
+        "{{}: 1}",
+        "[1",
+        "'a",
+        "'''a'",
+        "-True",
+        "1+2",
+        "012",
+        "'\\xg'",
+        "f'a'",
+    ],
 )
 def test_refuses(text):
     """Names, calls, arithmetic, unhashable members and broken text are no literals."""

@@ -19,7 +19,15 @@ NOTCHED = PolygonRegion.of([[0, 0], [10, 0], [10, 10], [5, 5], [0, 10]])
 
 @pytest.mark.parametrize(
     ("x", "y", "is_inside"),
-    [(1, 0, True), (1.99, 0.99, True), (0.5, 2.5, True), (0, 0, False), (2, 0, False), (1, -0.1, False), (0, 3, False)],
+    [
+        (1, 0, True),
+        (1.99, 0.99, True),
+        (0.5, 2.5, True),
+        (0, 0, False),
+        (2, 0, False),
+        (1, -0.1, False),
+        (0, 3, False),
+    ],
 )
 def test_mask_holds_its_pixels(x, y, is_inside):
     """A point is in the pixel of its floors; outside the image is outside the mask."""
@@ -28,7 +36,16 @@ def test_mask_holds_its_pixels(x, y, is_inside):
 
 @pytest.mark.parametrize(
     ("x", "y", "is_inside"),
-    [(5, 2, True), (5, 5, True), (5, 6, False), (1, 8, True), (0, 0, True), (10, 4, True), (11, 4, False), (-1, 0, False)],
+    [
+        (5, 2, True),
+        (5, 5, True),
+        (5, 6, False),
+        (1, 8, True),
+        (0, 0, True),
+        (10, 4, True),
+        (11, 4, False),
+        (-1, 0, False),
+    ],
 )
 def test_polygon_holds_its_border_and_not_its_notch(x, y, is_inside):
     """The even-odd rule, with edges and corners inside."""
@@ -39,7 +56,11 @@ def test_polygon_holds_its_border_and_not_its_notch(x, y, is_inside):
 def test_a_box_and_its_polygon_agree(x, y):
     """A rectangle is the same region by its corners and as a polygon, in either direction."""
     corners = [[0, 0], [10, 0], [10, 10], [0, 10]]
-    assert BOX.contains(x, y) == PolygonRegion.of(corners).contains(x, y) == PolygonRegion.of(corners[::-1]).contains(x, y)
+    assert (
+        BOX.contains(x, y)
+        == PolygonRegion.of(corners).contains(x, y)
+        == PolygonRegion.of(corners[::-1]).contains(x, y)
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +93,14 @@ def test_counts_stand_in_the_metadata():
 
 @pytest.mark.parametrize(
     ("prediction", "expected", "value"),
-    [([[1, 1], [2, 2]], 2, 1.0), ([[1, 1]], 2, 0.0), ([], 0, 1.0), ([1, 1], 1, 1.0), ([[1, 1], "x"], 2, 0.0), ("many", 0, 0.0)],
+    [
+        ([[1, 1], [2, 2]], 2, 1.0),
+        ([[1, 1]], 2, 0.0),
+        ([], 0, 1.0),
+        ([1, 1], 1, 1.0),
+        ([[1, 1], "x"], 2, 0.0),
+        ("many", 0, 0.0),
+    ],
 )
 def test_exact_count(prediction, expected, value):
     """Exactly as many, and each a point."""
@@ -103,6 +131,12 @@ def test_regions_are_read_and_checked():
     assert np.array_equal(read_region("mask", [[0, 1], [1, 0]]).mask, [[False, True], [True, False]])
     assert read_region("box", [0, 0, 1, 1]).contains(1, 1)
     assert read_region("polygon", [[0, 0], [1, 0], [0, 1]]).contains(0.2, 0.2)
-    for kind, value in (("box", [0, 0, 0, 1]), ("polygon", [[0, 0], [1, 1]]), ("mask", [[1], [1, 0]]), ("mask", []), ("circle", [])):
+    for kind, value in (
+        ("box", [0, 0, 0, 1]),
+        ("polygon", [[0, 0], [1, 1]]),
+        ("mask", [[1], [1, 0]]),
+        ("mask", []),
+        ("circle", []),
+    ):
         with pytest.raises(ValueError, match=kind):
             read_region(kind, value)

@@ -20,7 +20,7 @@ CASES = REPOSITORY.parent / "shared" / "cases" / "trace" / "cases.jsonl"
 BOX = [0, 0, 10, 10]
 
 
-def score(response, answer=4, answer_type="integer", annotation=BOX, annotation_type="bbox", **options):
+def score(response, answer=4, answer_type="integer", annotation=BOX, annotation_type="bbox", **options):  # noqa: ANN003 - as everywhere in the tests
     contract = resolve_reward_contract(answer_type=answer_type, annotation_type=annotation_type)
     return score_trace_response(
         response=response,
@@ -51,7 +51,9 @@ def test_first_documented_example_prints_what_it_says(capsys):
 
 def test_second_documented_example_prints_what_it_says(capsys):
     """A box of IoU 1/3 with a right answer gives two thirds, to the last digit."""
-    result = score('{"answer":2,"annotation":[5,0,15,10]}', answer=2, trace_reward_mode="answer_and_annotation")
+    result = score(
+        '{"answer":2,"annotation":[5,0,15,10]}', answer=2, trace_reward_mode="answer_and_annotation"
+    )
     print({k: result[k] for k in ("overall", "answer_reward", "annotation_reward", "annotation_parse_ok")})
     assert capsys.readouterr().out == (
         "{'overall': 0.6666666666666666, 'answer_reward': 1.0, "
@@ -148,7 +150,11 @@ def test_flags_tell_structure_from_json_from_schema():
         ({"answer_weight": 1, "annotation_weight": 3}, 0.625, 0.625),
         ({"answer_weight": 0, "annotation_weight": 1e308}, 0.5, 0.5),
         ({"answer_weight": 1e308, "annotation_weight": 1e308}, 0.75, 0.75),
-        ({"trace_annotation_reward_formula": "additive", "answer_weight": 3, "annotation_weight": 1}, 0.875, 0.875),
+        (
+            {"trace_annotation_reward_formula": "additive", "answer_weight": 3, "annotation_weight": 1},
+            0.875,
+            0.875,
+        ),
         ({"format_weight": 0.2}, 0.75, 0.8),
         ({"format_weight": 1}, 0.75, 1.0),
     ],
@@ -227,18 +233,19 @@ def test_returned_names_are_the_public_ones():
         "annotation_pred_size",
         "annotation_gt_size",
     }
-    flags = Counter(
-        {name: without[f"annotation_type_{name}"] for name in TRACE_ANNOTATION_LOG_TYPES}
-    )
+    flags = Counter({name: without[f"annotation_type_{name}"] for name in TRACE_ANNOTATION_LOG_TYPES})
     assert flags == Counter({"bbox": 1.0})
 
 
 def test_unusable_truth_is_zero_with_flags():
     """Without a value in the truth, or with an unknown type, nothing is scored and nothing raises."""
-    result = score_trace_response(response=OBJECT, answer_gt={"type": "integer"}, annotation_gt={"type": "blob"}, reward_contract={})
+    result = score_trace_response(
+        response=OBJECT, answer_gt={"type": "integer"}, annotation_gt={"type": "blob"}, reward_contract={}
+    )
     assert (result["answer_parse_ok"], result["annotation_parse_ok"], result["overall"]) == (0.0, 0.0, 0.0)
     assert sum(result[f"annotation_type_{name}"] for name in TRACE_ANNOTATION_LOG_TYPES) == 0.0
-    assert score_trace_response(response=None, answer_gt=None, annotation_gt=None, reward_contract=None)["overall"] == 0.0  # fmt: skip
+    nothing = score_trace_response(response=None, answer_gt=None, annotation_gt=None, reward_contract=None)
+    assert nothing["overall"] == 0.0
 
 
 def test_no_response_is_no_answer():
@@ -268,7 +275,11 @@ def test_contract_that_does_not_match_scores_no_annotation(annotation_side):
         annotation_gt={"type": "bbox", "value": BOX},
         reward_contract={"annotation": annotation_side},
     )
-    assert (result["annotation_reward"], result["annotation_parse_ok"], result["answer_reward"]) == (0.0, 0.0, 1.0)
+    assert (result["annotation_reward"], result["annotation_parse_ok"], result["answer_reward"]) == (
+        0.0,
+        0.0,
+        1.0,
+    )
 
 
 @pytest.mark.parametrize("side", [{"id": "bbox_soft_iou_v0"}, {"id": " bbox_soft_iou_v0 ", "type": "bbox "}])
@@ -291,7 +302,12 @@ def test_legacy_scorer_gets_the_answer_as_text():
         calls.append((response, ground_truth))
         return 0.25, None, None, None
 
-    result = score('{"answer": {"B": 1.0}}', trace_answer_scoring="strict", legacy_strict_scorer=scorer, trace_reward_mode="answer")
+    result = score(
+        '{"answer": {"B": 1.0}}',
+        trace_answer_scoring="strict",
+        legacy_strict_scorer=scorer,
+        trace_reward_mode="answer",
+    )
     assert calls == [('{"b":1}', 4)]
     assert (result["overall"], result["answer_parse_ok"]) == (0.25, 0.0)
 
@@ -313,7 +329,10 @@ def test_reason_is_text_beside_the_figures():
     }
     assert score_trace_response_detailed(response=OBJECT, **arguments).reason is None
     failed = score_trace_response_detailed(response='{"answer": 5, "annotation": [1, 2]} x', **arguments)
-    assert failed.reason == "the response does not end with an object; the answer is wrong; the annotation is no bbox"
+    assert (
+        failed.reason
+        == "the response does not end with an object; the answer is wrong; the annotation is no bbox"
+    )
     assert failed.metadata == {"coordinate_unit": "pixel", "coordinate_order": "xy"}
     assert all(isinstance(figure, float) for figure in failed.values.values())
 
