@@ -87,16 +87,19 @@ class _Reader:
 
     def document(self) -> object:
         """The whole text as one value; items separated by commas make a tuple, as in Python."""
+        self._skip_to(depth=1)  # lines of comments may come before the value and after it, as in Python
+        if self.text[: self.position].endswith((" ", "\t", "\f")):
+            raise NotALiteral(self.position)  # an indented line
         value = self._value(0)
         if self._skip_to(depth=0) == ",":
             items = [value]
             while self._skip_to(depth=0) == ",":
                 self.position += 1
-                if not self._skip_to(depth=0):
+                if not self._skip_to(depth=0).strip():
                     break
                 items.append(self._value(0))
             value = tuple(items)
-        if self._skip_to(depth=0):
+        if self._skip_to(depth=0).strip() or self._skip_to(depth=1):
             raise NotALiteral(self.position)
         return value
 
