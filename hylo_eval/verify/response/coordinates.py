@@ -43,9 +43,9 @@ class ItemTable:
     def __iter__(self) -> Iterator[Item]:
         return zip(*self.columns, strict=True)
 
-    def take(self, indices: Sequence[int]) -> ItemTable:
-        """The items at some positions."""
-        return ItemTable(tuple([column[index] for index in indices] for column in self.columns))
+    def take(self, index: int) -> ItemTable:
+        """The one item at a position."""
+        return ItemTable(tuple([column[index]] for column in self.columns))
 
 
 def finite_float(value: object) -> float | None:

@@ -37,6 +37,7 @@ MAX_DEPTH = 64
 _ALIASES: Mapping[str, str] = {"images": "image", "answer_gt": "answer", "annotation_gt": "annotation"}
 _KEYS = ("id", "image", "image_size", "prompt", "answer", "annotation", "reward_contract", "metadata")
 _NO_ANNOTATION_TYPE = "bbox"
+"""A contract names an annotation type even where only answers are scored."""
 
 
 @attrs.frozen(kw_only=True)

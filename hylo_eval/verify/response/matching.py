@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from hylo_eval.verify.response.coordinates import ItemTable
 from hylo_eval.verify.response.similarity import (
     distances_and_similarities,
     iou_matrix,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hylo_eval.verify.response.contracts import Shape
-    from hylo_eval.verify.response.coordinates import ItemTable
     from hylo_eval.verify.response.similarity import Matrix
 
     Indices: TypeAlias = NDArray[np.intp]
@@ -89,8 +89,10 @@ def _nearest_columns(shape: Shape, rows: ItemTable, columns: ItemTable, half_lif
     """
     import numpy as np
 
+    vectors = [np.array(column, dtype=np.float64) for column in columns.columns]
+    table = ItemTable(cast("Any", tuple(vectors)))  # converted once for all rows
     kept = np.zeros(len(columns), dtype=np.bool_)
     for index in range(len(rows)):
-        cost, _ = _cost_matrix(shape, rows.take([index]), columns, half_life_px)
+        cost, _ = _cost_matrix(shape, rows.take(index), table, half_life_px)
         kept[np.argpartition(cost[0], len(rows) - 1)[: len(rows)]] = True
-    return columns.take(np.flatnonzero(kept).tolist())
+    return ItemTable(cast("Any", tuple(vector[kept] for vector in vectors)))
