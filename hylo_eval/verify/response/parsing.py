@@ -22,7 +22,7 @@ _MAX_INT_DIGITS = 4300
 """Python's own default limit, held here whatever the process has set: longer ones take quadratic time."""
 
 _SMALLEST_CHARGE = 64
-"""Characters that an attempt counts for at least: to fail early has its price too."""
+"""Characters that an attempt counts for at least: a short one has its price, too."""
 
 _LITERAL_START = re.compile(
     r"""[\[({'".0-9+-]|[bB][rR]?['"]|[rR][bB]?['"]|[uU]['"]|(?:True|False|None)(?!\w)|set\s*\("""
@@ -85,7 +85,7 @@ class LenientParser:
         except NotALiteral as error:
             self._literal_characters_left -= max(error.consumed, _SMALLEST_CHARGE)
             return None
-        self._literal_characters_left -= len(text)
+        self._literal_characters_left -= max(len(text), _SMALLEST_CHARGE)
         return parsed
 
 
