@@ -67,7 +67,7 @@ def test_a_file_that_cannot_be_written_is_an_error_of_ours(tmp_path):
     """With the path in its text."""
     (tmp_path / "file").write_text("")
     shipped = load_benchmark(benchmark_files()["reach_fixed"])
-    with pytest.raises(EvalError, match="cannot write .*file/below"):
+    with pytest.raises(EvalError, match=r"cannot write .*file/below"):
         write_frozen([shipped], tmp_path / "file" / "below", as_folder=False)
 
 

@@ -14,19 +14,37 @@ def test_without_simulators_nothing_is_broken(tmp_path, monkeypatch):
     """A base installation is whole by itself; rendering is not tried."""
     monkeypatch.setattr(families, "has_module", lambda _: False)
     monkeypatch.setattr("hylo_eval.doctor.examination.has_module", lambda _: False)
-    monkeypatch.setattr(packages, "installed_packages", lambda: {item.name: packages.Package("99") for item in packages.BASE if "<" not in item.versions} | {"gymnasium": packages.Package("1.2")})
+    monkeypatch.setattr(
+        packages,
+        "installed_packages",
+        lambda: (
+            {item.name: packages.Package("99") for item in packages.BASE if "<" not in item.versions}
+            | {"gymnasium": packages.Package("1.2")}
+        ),
+    )
     told: list[Finding] = []
     report = examine(tmp_path, environment={"PATH": ""}, found=told.append)
     assert report.ok
     assert tuple(told) == report.findings
     checks = [finding.check for finding in report.findings]
-    assert checks == ["python", "hylo", "base", "fetch", "metaworld", "libero", "gpu", "rendering", "machine", *["run root"] * (len(checks) - 9)]
+    assert checks == [
+        "python",
+        "hylo",
+        "base",
+        "fetch",
+        "metaworld",
+        "libero",
+        "gpu",
+        "rendering",
+        "machine",
+        *["run root"] * (len(checks) - 9),
+    ]
 
 
 def test_a_check_that_raises_becomes_a_finding(tmp_path, monkeypatch):
     """And the others still speak."""
 
-    def fall_ill(*_, **__):
+    def fall_ill(*_: object, **__: object):
         raise ZeroDivisionError("made up")
 
     for module, name in (
@@ -66,7 +84,9 @@ def test_a_family_that_cannot_be_imported_is_broken():
 
 def test_the_report_is_broken_by_broken_findings_alone():
     """Warnings and missing extras leave it whole."""
-    findings = {outcome: Finding(check="x", outcome=outcome, text="") for outcome in ("ok", "info", "warning", "broken")}
+    findings = {
+        outcome: Finding(check="x", outcome=outcome, text="") for outcome in ("ok", "info", "warning", "broken")
+    }
     whole = Report(findings=tuple(findings[outcome] for outcome in ("ok", "info", "warning")))
     assert whole.ok
     assert whole.warnings == (findings["warning"],)
