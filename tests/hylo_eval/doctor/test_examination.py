@@ -1,10 +1,14 @@
 """The whole examination never raises, and its report decides what is broken."""
 
+from inspect import signature
+
 import pytest
 
+from hylo_core.refs import load_ref
 from hylo_eval import families
 from hylo_eval.doctor import Finding, Report, examine, imports, machine, packages
 from hylo_eval.doctor.child import ChildOutcome
+from hylo_eval.errors import EvalError
 from hylo_eval.families import FAMILIES
 
 LIBERO = next(family for family in FAMILIES if family.name == "libero")
@@ -75,11 +79,14 @@ def test_rendering_that_is_switched_off_is_information(value, tmp_path, monkeypa
 def test_a_family_that_cannot_be_imported_is_broken():
     """Versions may look right while a compiled module does not load."""
     failed = ChildOutcome(returncode=1, stdout="", stderr="ImportError: numpy.core failed to import\n", seconds=1)
-    finding = imports.import_finding(LIBERO, failed)
+    requirement = "hylo-eval[libero]"
+    finding = imports.import_finding("libero", LIBERO.imports, failed, requirement=requirement)
     assert finding is not None
     assert finding.outcome == "broken"
     assert "numpy.core failed to import" in finding.text
-    assert imports.import_finding(LIBERO, ChildOutcome(returncode=0, stdout="", stderr="", seconds=1)) is None
+    assert finding.fix.endswith("'hylo-eval[libero]' --force-reinstall")
+    worked = ChildOutcome(returncode=0, stdout="", stderr="", seconds=1)
+    assert imports.import_finding("libero", LIBERO.imports, worked, requirement=requirement) is None
 
 
 def test_the_report_is_broken_by_broken_findings_alone():
@@ -91,3 +98,26 @@ def test_the_report_is_broken_by_broken_findings_alone():
     assert whole.ok
     assert whole.warnings == (findings["warning"],)
     assert not Report(findings=tuple(findings.values())).ok
+
+
+def test_an_installation_without_its_assets_is_broken(tmp_path, monkeypatch):
+    """Every module is there and imports; the family itself says what is missing."""
+
+    def refuse() -> None:
+        raise EvalError("LIBERO is installed without its assets", fix="install them")
+
+    worked = ChildOutcome(returncode=0, stdout="", stderr="", seconds=1)
+    monkeypatch.setattr(families, "has_module", lambda _: True)
+    monkeypatch.setattr("hylo_eval.doctor.examination.has_module", lambda _: False)
+    monkeypatch.setattr(imports, "try_imports", lambda *_: worked)
+    monkeypatch.setattr("hylo_eval.doctor.examination.load_ref", lambda _: refuse)
+    report = examine(tmp_path, environment={"PATH": ""})
+    (finding,) = [finding for finding in report.findings if finding.check == "libero"]
+    assert (finding.outcome, finding.fix) == ("broken", "install them")
+
+
+def test_what_a_family_inspects_exists():
+    """The reference leads to something callable without arguments."""
+    for family in FAMILIES:
+        if family.inspect:
+            signature(load_ref(family.inspect)).bind()
