@@ -70,7 +70,10 @@ def _base(installed: dict[str, packages.Package], environment: Mapping[str, str]
     if finding.outcome == "broken":
         return finding
     outcome = imports.try_imports(imports.BASE_MODULES, environment)
-    return imports.import_finding("base", imports.BASE_MODULES, outcome, requirement="hylo-eval") or finding
+    return (
+        imports.import_finding("base", imports.BASE_MODULES, outcome, requirements=tuple(map(str, packages.BASE)))
+        or finding
+    )
 
 
 def _family(
@@ -80,9 +83,9 @@ def _family(
     findings = packages.family_findings(family, installed, missing)
     if missing:
         return findings
-    requirement = f"hylo-eval[{family.extra}]"
+    requirements = tuple(map(str, family.requirements))
     outcome = imports.try_imports(family.imports, environment)
-    failed = imports.import_finding(family.name, family.imports, outcome, requirement=requirement)
+    failed = imports.import_finding(family.name, family.imports, outcome, requirements=requirements)
     failed = failed or _incomplete(family)
     if failed is None:
         return findings

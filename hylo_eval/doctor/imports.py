@@ -23,14 +23,16 @@ def try_imports(modules: tuple[str, ...], environment: Mapping[str, str]) -> Chi
     return run_child([sys.executable, "-P", "-c", statements], deadline_seconds=DEADLINE_SECONDS, environment=quiet)
 
 
-def import_finding(check: str, modules: tuple[str, ...], outcome: ChildOutcome, *, requirement: str) -> Finding | None:
+def import_finding(
+    check: str, modules: tuple[str, ...], outcome: ChildOutcome, *, requirements: tuple[str, ...]
+) -> Finding | None:
     """What an import that failed says; None when it worked.
 
     Args:
         check: The name of the finding.
         modules: What was imported.
         outcome: How that ended.
-        requirement: What to install again.
+        requirements: What to install again.
     """
     if outcome.returncode == 0:
         return None
@@ -38,5 +40,5 @@ def import_finding(check: str, modules: tuple[str, ...], outcome: ChildOutcome, 
         check=check,
         outcome="broken",
         text=f"is installed, but importing {', '.join(modules)} fails: {outcome.reason}",
-        fix=f"{install_command(requirement)} --force-reinstall",
+        fix=install_command("--force-reinstall", *requirements),
     )

@@ -79,14 +79,14 @@ def test_rendering_that_is_switched_off_is_information(value, tmp_path, monkeypa
 def test_a_family_that_cannot_be_imported_is_broken():
     """Versions may look right while a compiled module does not load."""
     failed = ChildOutcome(returncode=1, stdout="", stderr="ImportError: numpy.core failed to import\n", seconds=1)
-    requirement = "hylo-eval[libero]"
-    finding = imports.import_finding("libero", LIBERO.imports, failed, requirement=requirement)
+    requirements = ("robosuite==1.4.0", "mujoco==3.3.0")
+    finding = imports.import_finding("libero", LIBERO.imports, failed, requirements=requirements)
     assert finding is not None
     assert finding.outcome == "broken"
     assert "numpy.core failed to import" in finding.text
-    assert finding.fix.endswith("'hylo-eval[libero]' --force-reinstall")
+    assert finding.fix.endswith("pip install --force-reinstall robosuite==1.4.0 mujoco==3.3.0")
     worked = ChildOutcome(returncode=0, stdout="", stderr="", seconds=1)
-    assert imports.import_finding("libero", LIBERO.imports, worked, requirement=requirement) is None
+    assert imports.import_finding("libero", LIBERO.imports, worked, requirements=requirements) is None
 
 
 def test_the_report_is_broken_by_broken_findings_alone():
