@@ -64,7 +64,8 @@ class Simulation:
         problem_class = self._simulator.problem_classes[problem]
         with configured(installation), _own_random_numbers():
             self._inner: Any = problem_class.__new__(problem_class)
-            self._inner._initialize_sim = _CompileOnce(self._simulator, self._inner)  # noqa: SLF001
+            self._compiled = _CompileOnce(self._simulator, self._inner)
+            self._inner._initialize_sim = self._compiled  # noqa: SLF001
             self._inner.__init__(str(bddl_file), **self._arguments(pictures))
 
     def _arguments(self, pictures: PictureSize | None) -> dict[str, Any]:
@@ -171,8 +172,11 @@ class Simulation:
         return bool(self._simulator.evaluate_predicate(relation, *states))
 
     def close(self) -> None:
-        """Free model, data and drawing context."""
+        """Free model, data and drawing context; nothing works afterwards."""
         self._inner.close()
+        # The scene and its compiled copy refer to each other, and a worker makes one scene a task.
+        self._compiled.forget()
+        self._inner = None
 
 
 class _CompileOnce:
@@ -184,9 +188,13 @@ class _CompileOnce:
 
     def __init__(self, simulator: Simulator, inner: Any) -> None:
         self._simulator = simulator
-        self._inner = inner
+        self._inner: Any = inner
         self._xml = ""
         self._pristine: Any = None
+
+    def forget(self) -> None:
+        """Drop the compiled model and the scene."""
+        self._xml, self._pristine, self._inner = "", None, None
 
     def __call__(self, xml_string: str | None = None) -> None:
         xml: str = xml_string or self._inner.model.get_xml()
