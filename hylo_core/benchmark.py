@@ -116,7 +116,8 @@ class Benchmark(Contract):
                 if seed in home:
                     where = "again in this split" if home[seed] == split else f"also in split {home[seed]!r}"
                     raise ContractError(
-                        f"is seed {seed}, {where}; a seed stands once in a split and in one split only", path=path
+                        f"is seed {seed}, {where}; a seed stands once in a split and in one split only",
+                        path=path,
                     )
                 home[seed] = split
                 for task in self.tasks:
@@ -162,7 +163,9 @@ class TaskProvider(Protocol):
         ...
 
 
-def provide(provider: TaskProvider, *, splits: Mapping[str, tuple[int, ...]], split: str, count: int, seed: int) -> Benchmark:
+def provide(
+    provider: TaskProvider, *, splits: Mapping[str, tuple[int, ...]], split: str, count: int, seed: int
+) -> Benchmark:
     """A benchmark of the tasks a provider draws; what was asked of it is kept in the metadata."""
     tasks = provider.tasks(split, count, seed)
     if len(tasks) != count:
@@ -175,5 +178,3 @@ def provide(provider: TaskProvider, *, splits: Mapping[str, tuple[int, ...]], sp
         "provider.seed": str(seed),
     }
     return Benchmark(id=provider.id, version=provider.version, tasks=tasks, splits=splits, metadata=metadata)
-
-

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from hylo_core.errors import ContractError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MAX_SAFE_INTEGER = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly (RFC 8785 section 3.2.2.3)."""
@@ -18,10 +16,13 @@ MAX_SAFE_INTEGER = 2**53 - 1
 MAX_DEPTH = 64
 """Deepest nesting a contract accepts: far above any real task, far below the interpreter's recursion limit."""
 
+_EXPONENT_FROM = 1e21
+"""From here on RFC 8785 writes a number with an exponent, and readers take it for a float."""
+
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-def check_json(value: object, path: str = "", depth: int = 0) -> None:
+def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C901, PLR0912 - one case a JSON type
     """Refuse what canonical JSON cannot hold exactly.
 
     Raises:
@@ -38,21 +39,27 @@ def check_json(value: object, path: str = "", depth: int = 0) -> None:
         case int():
             if abs(value) > MAX_SAFE_INTEGER:
                 raise ContractError(
-                    f"holds the integer {_short(value)}, which JSON readers round; write it as text", path=path
+                    f"holds the integer {_short(value)}, which JSON readers round; write it as text",
+                    path=path,
                 )
         case float():
             if not math.isfinite(value):
                 raise ContractError(f"holds {value!r}; JSON has only finite numbers", path=path)
+            if MAX_SAFE_INTEGER < abs(value) < _EXPONENT_FROM and value.is_integer():
+                raise ContractError(
+                    f"holds {value!r}, which is written as an integer that JSON readers round", path=path
+                )
         case list() | tuple():
-            for index, item in enumerate(value):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            for index, item in enumerate(cast("list[Any]", value)):
                 check_json(item, f"{path}[{index}]", depth + 1)
-        case _ if _is_mapping(value):
-            for key, item in value.items():
+        case Mapping():
+            for key, item in cast("Mapping[Any, Any]", value).items():
                 _check_key(key, path)
                 check_json(item, join(path, key), depth + 1)
         case _:
             raise ContractError(
-                f"holds a {type(value).__name__}; only JSON values are allowed (convert it explicitly)", path=path
+                f"holds a {type(value).__name__}; only JSON values are allowed (convert it explicitly)",
+                path=path,
             )
 
 
@@ -83,16 +90,18 @@ def is_digest(text: str) -> bool:
     return _DIGEST.fullmatch(text) is not None
 
 
+def describe(value: object) -> str:
+    """A value as an error text shows it: short, and with its type when the text alone would mislead."""
+    text = repr(value)
+    if len(text) > 60:
+        text = f"{text[:57]}..."
+    return text if isinstance(value, (str, bool, int, float)) or value is None else f"{text} ({type(value).__name__})"
+
+
 def join(path: str, key: str) -> str:
     """The path of a member: ``params`` and ``layout`` give ``params.layout``."""
     name = key if key.isidentifier() else repr(key)
     return f"{path}.{name}" if path else name
-
-
-def _is_mapping(value: object) -> bool:
-    from collections.abc import Mapping
-
-    return isinstance(value, Mapping)
 
 
 def _check_key(key: object, path: str) -> None:
@@ -111,11 +120,9 @@ def _check_text(text: str, path: str) -> None:
 def _plain(value: Any) -> Any:
     """Frozen mappings and tuples as the dicts and lists that rfc8785 knows."""
     if isinstance(value, (list, tuple)):
-        items: list[Any] | tuple[Any, ...] = value
-        return [_plain(item) for item in items]
-    if _is_mapping(value):
-        members: Mapping[str, Any] = value
-        return {key: _plain(item) for key, item in members.items()}
+        return [_plain(item) for item in cast("list[Any]", value)]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in cast("Mapping[str, Any]", value).items()}
     return value
 
 

@@ -7,7 +7,6 @@ every error a :class:`ContractError` that names the file and the path of the off
 from __future__ import annotations
 
 import difflib
-import operator
 import types
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -19,11 +18,11 @@ import cattrs
 from cattrs.errors import BaseValidationError, ForbiddenExtraKeysError
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
-from hylo_core.contract import Contract, describe
+from hylo_core.contract import Record, describe
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, thaw
 
-C = TypeVar("C", bound=Contract)
+C = TypeVar("C", bound=Record)
 
 _SCALARS: dict[type, tuple[tuple[type, ...], str]] = {
     str: ((str,), "text"),
@@ -47,7 +46,7 @@ def structure(data: Any, cls: type[C], *, source: str = "") -> C:
         raise error.under("", source=source) from None
 
 
-def unstructure(contract: Contract) -> dict[str, Any]:
+def unstructure(contract: Record) -> dict[str, Any]:
     """The JSON form of a contract: plain dicts and lists, members equal to their default left out."""
     return _converter().unstructure(contract)
 
@@ -56,15 +55,14 @@ def unstructure(contract: Contract) -> dict[str, Any]:
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(detailed_validation=True, forbid_extra_keys=True, omit_if_default=True)
     for scalar in _SCALARS:
-        converter.register_structure_hook_func(partial(operator.is_, scalar), _structure_scalar)
-    converter.register_structure_hook_func(_is_enum, _structure_enum)
+        converter.register_structure_hook(scalar, _structure_scalar)
     converter.register_structure_hook_func(_is_literal, lambda value, _: value)
-    converter.register_structure_hook_factory(_is_tuple, lambda cls: _structure_tuple(converter, cls))
-    converter.register_structure_hook_factory(_is_mapping, lambda cls: _structure_mapping(converter, cls))
-    converter.register_structure_hook_factory(_is_contract, lambda cls: _structure_contract(converter, cls))
+    converter.register_structure_hook_factory(_is_tuple, partial(_structure_tuple, converter))
+    converter.register_structure_hook_factory(_is_mapping, partial(_structure_mapping, converter))
+    converter.register_structure_hook_factory(_is_contract, partial(_structure_contract, converter))
     converter.register_structure_hook_func(_is_contract_union, _union_structurer(converter))
     converter.register_structure_hook_func(lambda cls: cls is Any, lambda value, _: value)
-    converter.register_unstructure_hook_factory(_is_contract, lambda cls: _unstructure_contract(converter, cls))
+    converter.register_unstructure_hook_factory(_is_contract, partial(_unstructure_contract, converter))
     converter.register_unstructure_hook_func(_is_contract_union, converter.unstructure)
     converter.register_unstructure_hook(FrozenMapping, lambda value: _thaw_members(converter, value))
     converter.register_unstructure_hook_func(_is_mapping, lambda value: _thaw_members(converter, value))
@@ -74,6 +72,8 @@ def _converter() -> cattrs.Converter:
 
 
 def _structure_scalar(value: Any, cls: type) -> Any:
+    if _is_enum(cls):  # cattrs takes an enum of text for the text it derives from
+        return _structure_enum(value, cls)
     accepted, name = _SCALARS[cls]
     if not isinstance(value, accepted) or (isinstance(value, bool) and cls is not bool):
         raise ContractError(f"must be {name}, not {describe(value)}")
@@ -112,11 +112,11 @@ def _structure_mapping(converter: cattrs.Converter, cls: Any) -> Callable[[Any, 
     return structure_mapping
 
 
-def _structure_contract(converter: cattrs.Converter, cls: type[Contract]) -> Callable[[Any, Any], Contract]:
+def _structure_contract(converter: cattrs.Converter, cls: type[Record]) -> Callable[[Any, Any], Record]:
     tag = _tag(cls)
     build = make_dict_structure_fn(cls, converter)
 
-    def structure_contract(value: Any, _: Any) -> Contract:
+    def structure_contract(value: Any, _: Any) -> Record:
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
@@ -133,16 +133,16 @@ def _structure_contract(converter: cattrs.Converter, cls: type[Contract]) -> Cal
             unknown = [key for key in members if key not in attrs.fields_dict(cls)]
             hint = f" (found {', '.join(map(repr, unknown))})" if unknown else ""
             raise ContractError(f"is missing{hint}", path=missing[0])
-        return cast("Contract", build(members, cls))
+        return build(members, cls)
 
     return structure_contract
 
 
-def _union_structurer(converter: cattrs.Converter) -> Callable[[Any, Any], Contract]:
-    def structure_union(value: Any, union: Any) -> Contract:
+def _union_structurer(converter: cattrs.Converter) -> Callable[[Any, Any], Record]:
+    def structure_union(value: Any, union: Any) -> Record:
         members = {_tag(cls): cls for cls in get_args(union) if cls is not types.NoneType}
         if isinstance(value, tuple(members.values())):
-            return cast("Contract", value)
+            return cast("Record", value)
         if not isinstance(value, Mapping):
             raise ContractError(f"must be a mapping with a 'kind', not {describe(value)}")
         kind = cast("Mapping[str, Any]", value).get("kind")
@@ -154,7 +154,7 @@ def _union_structurer(converter: cattrs.Converter) -> Callable[[Any, Any], Contr
     return structure_union
 
 
-def _unstructure_contract(converter: cattrs.Converter, cls: type[Contract]) -> Callable[[Any], dict[str, Any]]:
+def _unstructure_contract(converter: cattrs.Converter, cls: type[Record]) -> Callable[[Any], dict[str, Any]]:
     tag = _tag(cls)
     take_apart = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True)
 
@@ -166,10 +166,7 @@ def _unstructure_contract(converter: cattrs.Converter, cls: type[Contract]) -> C
 
 
 def _thaw_members(converter: cattrs.Converter, value: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: converter.unstructure(item) if isinstance(item, Contract) else thaw(item)
-        for key, item in value.items()
-    }
+    return {key: converter.unstructure(item) if isinstance(item, Record) else thaw(item) for key, item in value.items()}
 
 
 def _first(error: BaseValidationError) -> ContractError:
@@ -190,7 +187,7 @@ def _first(error: BaseValidationError) -> ContractError:
 
 def _unknown_key(error: ForbiddenExtraKeysError) -> ContractError:
     known = [field.name for field in attrs.fields(error.cl)]
-    key = sorted(error.extra_fields)[0]
+    key = min(error.extra_fields)
     close = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(known)}"
     return ContractError(f"is not a key of {error.cl.__name__}; {hint}", path=key)
@@ -213,7 +210,7 @@ def _tag(cls: type) -> str | None:
 
 
 def _is_contract(cls: Any) -> bool:
-    return isinstance(cls, type) and issubclass(cls, Contract)
+    return isinstance(cls, type) and issubclass(cls, Record)
 
 
 def _is_contract_union(cls: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import attrs
 
-from hylo_core.canonical import canonical_json, digest
+from hylo_core.canonical import canonical_json, describe, digest
 from hylo_core.errors import ContractError
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen
-class Contract:
-    """A value with a JSON form and a digest. Two contracts are the same when their digests are."""
+class Record:
+    """A value with a JSON form."""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; members equal to their default are left out, so a new field changes no old digest."""
@@ -32,13 +32,9 @@ class Contract:
         """The canonical JSON (RFC 8785) of :meth:`to_dict`."""
         return canonical_json(self.to_dict())
 
-    def digest(self) -> str:
-        """``sha256:<hex>`` of :meth:`to_json`."""
-        return digest(self.to_dict())
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, source: str = "") -> Self:
-        """Build the contract from its JSON form, strictly.
+        """Build the value from its JSON form, strictly.
 
         Args:
             data: The JSON form. Unknown keys and values of a near type are refused, never coerced.
@@ -52,12 +48,13 @@ class Contract:
         return structure(data, cls, source=source)
 
 
-def describe(value: object) -> str:
-    """A value as an error text shows it: short, and with its type when the text alone would mislead."""
-    text = repr(value)
-    if len(text) > 60:
-        text = f"{text[:57]}..."
-    return text if isinstance(value, (str, bool, int, float)) or value is None else f"{text} ({type(value).__name__})"
+@attrs.frozen
+class Contract(Record):
+    """A record with a digest. Two contracts are the same when their digests are."""
+
+    def digest(self) -> str:
+        """``sha256:<hex>`` of :meth:`to_json`."""
+        return digest(self.to_dict())
 
 
 def text(*, empty: bool = True) -> Validator:

@@ -12,14 +12,14 @@ relation over the atoms that follow, such as ``(on akita_black_bowl_1 plate_1)``
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 from hylo_core.errors import ContractError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Expression: TypeAlias = "tuple[Union[str, Expression], ...]"
+Expression: TypeAlias = "tuple[str | Expression, ...]"
 
 MAX_EXPRESSION_DEPTH = 64
 CONNECTIVES = ("and", "or", "not")

@@ -214,9 +214,7 @@ class AgentSpec(Contract):
     def __attrs_post_init__(self) -> None:
         _check_cover(self.action)
         if self.replan > self.chunk_length:
-            raise ContractError(
-                f"must be at most chunk_length ({self.chunk_length}), not {self.replan}", path="replan"
-            )
+            raise ContractError(f"must be at most chunk_length ({self.chunk_length}), not {self.replan}", path="replan")
 
 
 @attrs.frozen
@@ -300,7 +298,8 @@ def _check_cover(slices: tuple[ActionSlice, ...]) -> None:
     for index, item in enumerate(slices):
         if item.start != position:
             raise ContractError(
-                f"must be {position}: the slices cover the action once, in order", path=f"action[{index}].start"
+                f"must be {position}: the slices cover the action once, in order",
+                path=f"action[{index}].start",
             )
         if item.name in seen:
             raise ContractError(f"repeats {item.name!r}", path=f"action[{index}].name")

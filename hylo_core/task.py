@@ -170,7 +170,8 @@ def check_seed(spec: TaskSpec, seed: int) -> None:
     """Refuse a seed that names no initial state of the task."""
     if isinstance(spec.init, InitStateRef) and seed >= spec.init.count:
         raise ContractError(
-            f"must be below {spec.init.count}, the number of initial states of {spec.id!r}, not {seed}", path="seed"
+            f"must be below {spec.init.count}, the number of initial states of {spec.id!r}, not {seed}",
+            path="seed",
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
-from hylo_core.contract import Contract, boolean, instance_of, integer, number, one_of, text
+from hylo_core.contract import Contract, Record, boolean, instance_of, integer, number, one_of, text
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, freeze_mapping
 from hylo_core.schema import TRACE_SCHEMA
@@ -78,7 +78,7 @@ class AgentInfo(Contract):
 
 
 @attrs.frozen(kw_only=True)
-class BenchmarkRef(Contract):
+class BenchmarkRef(Record):
     """The benchmark an episode belongs to, by digest."""
 
     id: str = attrs.field(validator=text(empty=False))
@@ -88,7 +88,7 @@ class BenchmarkRef(Contract):
 
 
 @attrs.frozen(kw_only=True)
-class ArrayLayout(Contract):
+class ArrayLayout(Record):
     """Shape and dtype of an observation or of the action; ``dtype`` is ``text`` where it is text."""
 
     shape: tuple[int, ...] = ()
@@ -96,7 +96,7 @@ class ArrayLayout(Contract):
 
 
 @attrs.frozen(kw_only=True)
-class EpisodeStart(Contract):
+class EpisodeStart(Record):
     """The first event: everything the episode depends on.
 
     Attributes:
@@ -120,7 +120,9 @@ class EpisodeStart(Contract):
     agent: AgentInfo = attrs.field(validator=instance_of(AgentInfo))
     env_spec: EnvSpec = attrs.field(factory=EnvSpec, validator=instance_of(EnvSpec))
     agent_spec: AgentSpec = attrs.field(factory=AgentSpec, validator=instance_of(AgentSpec))
-    observations: Mapping[str, ArrayLayout] = attrs.field(factory=FrozenMapping[ArrayLayout], converter=FrozenMapping)
+    observations: Mapping[str, ArrayLayout] = attrs.field(
+        factory=FrozenMapping[ArrayLayout], converter=FrozenMapping[ArrayLayout]
+    )
     action: ArrayLayout = attrs.field(factory=ArrayLayout, validator=instance_of(ArrayLayout))
     versions: Mapping[str, str] = _mapping("versions")
     renderer: str = attrs.field(default="none", validator=text(empty=False))
@@ -206,7 +208,7 @@ class SafetyEvent:
 
 
 @attrs.frozen(kw_only=True)
-class ErrorEvent(Contract):
+class ErrorEvent(Record):
     """Something failed.
 
     Attributes:
@@ -227,7 +229,7 @@ class ErrorEvent(Contract):
 
 
 @attrs.frozen(kw_only=True)
-class EpisodeEnd(Contract):
+class EpisodeEnd(Record):
     """The last event of the episode itself.
 
     Attributes:
@@ -255,7 +257,7 @@ class EpisodeEnd(Contract):
 
 
 @attrs.frozen(kw_only=True)
-class GradeEvent(Contract):
+class GradeEvent(Record):
     """An outside judgement, appended after the end.
 
     Attributes:
@@ -283,9 +285,7 @@ class GradeEvent(Contract):
     volatile: Mapping[str, Any] = _volatile()
 
 
-TraceEvent: TypeAlias = (
-    EpisodeStart | ResetEvent | StepEvent | SafetyEvent | ErrorEvent | EpisodeEnd | GradeEvent
-)
+TraceEvent: TypeAlias = EpisodeStart | ResetEvent | StepEvent | SafetyEvent | ErrorEvent | EpisodeEnd | GradeEvent
 
 
 @attrs.frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""Options of factories: ``--env-arg``, ``--agent-arg`` and the tables of files, checked against the factory's signature.
+"""Options of factories (``--env-arg``, ``--agent-arg``, tables of files), checked against the factory's signature.
 
 An accepted option changes something, or is refused: an unknown name, a value of another type and a value equal to
 nothing the factory knows all end with a sentence, before anything is built.
@@ -6,6 +6,7 @@ nothing the factory knows all end with a sentence, before anything is built.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import types
 import typing
@@ -124,10 +125,8 @@ def _integer(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str):
-        try:
+        with contextlib.suppress(ValueError):
             return int(value)
-        except ValueError:
-            pass
     raise ValueError(f"must be an integer, not {describe(value)}")
 
 
@@ -136,10 +135,8 @@ def _number(value: Any) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         number = float(value)
     elif isinstance(value, str):
-        try:
+        with contextlib.suppress(ValueError):
             number = float(value)
-        except ValueError:
-            pass
     if number - number != 0.0:
         raise ValueError(f"must be a finite number, not {describe(value)}")
     return number

@@ -30,7 +30,11 @@ class Plugin:
 BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
     "envs": (
         Plugin("reach", "hylo_eval.envs.reach:ReachEnv", "a point robot in numpy, for tests and teaching"),
-        Plugin("fetch", "hylo_eval.envs.fetch:FetchEnv", "Gymnasium-Robotics FetchReach, FetchPush, FetchPickAndPlace"),
+        Plugin(
+            "fetch",
+            "hylo_eval.envs.fetch:FetchEnv",
+            "Gymnasium-Robotics FetchReach, FetchPush, FetchPickAndPlace",
+        ),
         Plugin("metaworld", "hylo_eval.envs.metaworld:MetaworldEnv", "the 50 Meta-World tasks"),
         Plugin("libero", "hylo_eval.envs.libero:LiberoFactory", "the 130 LIBERO tasks"),
         Plugin("gymnasium", "hylo_eval.envs.gymnasium:GymnasiumEnv", "any registered Gymnasium id"),
@@ -40,16 +44,32 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
         Plugin("random", "hylo_eval.agents.baselines:RandomAgent", "uniform actions, seeded by the instance"),
         Plugin("replay", "hylo_eval.agents.baselines:ReplayAgent", "the actions of recorded traces"),
         Plugin("reach-scripted", "hylo_eval.agents.reach_scripted:ReachScripted", "solves reach"),
-        Plugin("fetch-scripted", "hylo_eval.agents.fetch_scripted:FetchScripted", "solves the Fetch tasks, with seeded noise"),
-        Plugin("metaworld-expert", "hylo_eval.agents.metaworld_expert:MetaworldExpert", "the experts Meta-World ships"),
-        Plugin("libero-scripted", "hylo_eval.agents.libero_scripted:LiberoScripted", "solves libero_object from privileged state"),
+        Plugin(
+            "fetch-scripted",
+            "hylo_eval.agents.fetch_scripted:FetchScripted",
+            "solves the Fetch tasks, with seeded noise",
+        ),
+        Plugin(
+            "metaworld-expert",
+            "hylo_eval.agents.metaworld_expert:MetaworldExpert",
+            "the experts Meta-World ships",
+        ),
+        Plugin(
+            "libero-scripted",
+            "hylo_eval.agents.libero_scripted:LiberoScripted",
+            "solves libero_object from privileged state",
+        ),
     ),
     "scorers": (
         Plugin("success", "hylo_eval.scoring.success:Success", "success as the task defines it (success_at)"),
         Plugin("success_once", "hylo_eval.scoring.success:SuccessOnce", "success after any step"),
         Plugin("success_at_end", "hylo_eval.scoring.success:SuccessAtEnd", "success after the last step"),
         Plugin("steps", "hylo_eval.scoring.counts:Steps", "actions that reached the environment"),
-        Plugin("safety_interventions", "hylo_eval.scoring.counts:SafetyInterventions", "actions a safety filter changed or stopped"),
+        Plugin(
+            "safety_interventions",
+            "hylo_eval.scoring.counts:SafetyInterventions",
+            "actions a safety filter changed or stopped",
+        ),
         Plugin("latency_p95", "hylo_eval.scoring.latency:LatencyP95", "95th percentile of seconds per reply"),
     ),
     "safety": (

@@ -1,24 +1,29 @@
-"""Scripted controllers for the Fetch tasks, with seeded action noise. They read the object's true pose: privileged.
+"""Scripted controllers for the Fetch tasks, with seeded action noise.
 
-Each controller is a pure function of the observation and of a phase that only ever moves on (:class:`_Phase`), so an
-episode can be followed by reading the phases in order. All lengths in metres, in the world frame.
+They read the object's true pose: privileged.
+
+Each controller is a pure function of the observation and of a phase that only ever moves on
+(:class:`_Phase`), so an episode can be followed by reading the phases in order. All lengths in metres, in the
+world frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from hylo_core.spec import ActionSlice, AgentSpec, StateSpec
-from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo
 from hylo_eval.agents.protocol import AgentSession, Reply
 from hylo_eval.errors import AgentError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from hylo_core.task import TaskInstance
 
     Floats = NDArray[np.float64]
 
@@ -32,8 +37,8 @@ class FetchScripted:
     """Solves FetchReach, FetchPush and FetchPickAndPlace; ``noise`` makes it fail in a controlled way.
 
     Args:
-        noise: Standard deviation of the normal noise added to every action entry before clipping to [-1, 1]; the
-            noise is drawn from the episode's agent seed. 0 adds none.
+        noise: Standard deviation of the normal noise added to every action entry before clipping to [-1, 1];
+            the noise is drawn from the episode's agent seed. 0 adds none.
 
     Raises:
         AgentError: ``noise`` is negative.
@@ -46,7 +51,9 @@ class FetchScripted:
         self.info = AgentInfo(name="fetch-scripted", version="1", components={"noise": noise})
         self.spec = AgentSpec(
             action=(
-                ActionSlice(name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"),
+                ActionSlice(
+                    name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"
+                ),
                 ActionSlice(
                     name="gripper",
                     start=3,

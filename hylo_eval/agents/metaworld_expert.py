@@ -1,9 +1,11 @@
-"""The experts that Meta-World ships, one a task, with seeded action noise. They read object poses: privileged."""
+"""The experts that Meta-World ships, one a task, with seeded action noise.
+
+They read the true poses of objects: privileged.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hylo_core.spec import ActionSlice, AgentSpec, StateSpec
@@ -13,6 +15,8 @@ from hylo_eval.agents.protocol import AgentSession, Reply
 from hylo_eval.errors import AgentError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
 
@@ -20,8 +24,8 @@ class MetaworldExpert:
     """Answers with the packaged expert of the instance's task.
 
     Args:
-        noise: Standard deviation of the normal noise added to every action entry before clipping to [-1, 1]; the
-            noise is drawn from the episode's agent seed. 0 adds none.
+        noise: Standard deviation of the normal noise added to every action entry before clipping to [-1, 1];
+            the noise is drawn from the episode's agent seed. 0 adds none.
 
     Raises:
         AgentError: ``noise`` is negative, or Meta-World is not installed.
@@ -45,7 +49,9 @@ class MetaworldExpert:
         self.info = AgentInfo(name="metaworld-expert", version="1", components=components)
         self.spec = AgentSpec(
             action=(
-                ActionSlice(name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"),
+                ActionSlice(
+                    name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"
+                ),
                 ActionSlice(
                     name="gripper",
                     start=3,
@@ -92,7 +98,8 @@ class _Session:
         import numpy as np
 
         with warnings.catch_warnings():
-            # The experts warn at almost every step that their gain exceeds the bound; they are clipped by design.
+            # The experts warn at almost every step that their gain exceeds the bound; they are clipped by
+            # design.
             warnings.filterwarnings("ignore", message="Constant", category=UserWarning)
             action = np.asarray(self._expert.get_action(observation["observation"]), dtype=np.float64)
         if self._noise:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import attrs
 
-from hylo_core.spec import AgentSpec
+from hylo_core.spec import AgentSpec, EnvSpec
 from hylo_core.trace import AgentInfo
 
 if TYPE_CHECKING:
@@ -86,3 +86,25 @@ class StatelessSession:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+@runtime_checkable
+class MeetsEnv(Protocol):
+    """An agent that adapts to the environment's action, such as a random baseline.
+
+    The harness calls ``meet`` whenever it has made an env, before the first episode on it.
+    """
+
+    def meet(self, env_spec: EnvSpec) -> None:
+        """Take what is needed from the env's spec.
+
+        Raises:
+            AgentError: The agent cannot act in such an env.
+        """
+        ...
+
+
+def meet_env(agent: object, env_spec: EnvSpec) -> None:
+    """Introduce an agent to an env just made; agents that adapt to nothing have no ``meet``, and nothing happens."""
+    if isinstance(agent, MeetsEnv):
+        agent.meet(env_spec)

@@ -1,15 +1,21 @@
-"""A scripted agent for ``reach``: fly straight at the goal and brake. A complete agent in a few lines of control."""
+"""A scripted agent for ``reach``: fly straight at the goal and brake.
+
+A complete agent, and the one to copy from: an ``info``, a ``spec``, and a session an episode.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hylo_core.spec import ActionSlice, AgentSpec, StateSpec
-from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo
 from hylo_eval.agents.protocol import Reply, StatelessSession
 from hylo_eval.errors import AgentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hylo_core.task import TaskInstance
 
 GAIN_PER_SECOND = 2.0
 """Commanded speed over distance; with the robot's lag of 0.2 s this is well damped (damping ratio 0.79)."""
@@ -19,8 +25,8 @@ class ReachScripted:
     """Commands a velocity towards the goal, proportional to the distance, at most ``speed``.
 
     Args:
-        speed: Speed limit in m/s, in (0, 0.25]. The robot's own bound holds for every entry of the command, so a
-            limit on its length of at most 0.25 keeps the direction.
+        speed: Speed limit in m/s, in (0, 0.25]. The robot's own bound holds for every entry of the command,
+            so a limit on its length of at most 0.25 keeps the direction.
 
     Raises:
         AgentError: ``speed`` is out of range.
@@ -32,9 +38,7 @@ class ReachScripted:
         self._speed = speed
         self.info = AgentInfo(name="reach-scripted", version="1", components={"speed": speed})
         self.spec = AgentSpec(
-            action=(
-                ActionSlice(name="velocity", start=0, stop=3, mode="absolute", unit="m/s", frame="world"),
-            ),
+            action=(ActionSlice(name="velocity", start=0, stop=3, mode="absolute", unit="m/s", frame="world"),),
             state=(
                 StateSpec(name="position", shape=(3,), unit="m", frame="world"),
                 StateSpec(name="goal", shape=(3,), unit="m", frame="world"),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import click
 
 from hylo_eval import plugins
 from hylo_eval.benchmarks import env_of, find_benchmark
+from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.options import read_options, split_pairs
@@ -65,9 +65,12 @@ def run(**options: Any) -> int:
     Ends with 0 when every episode has an outcome, 3 when something was not scored because of the infrastructure,
     or nothing was scored at all.
     """
-    with _StdoutOfSimulators() as stdout:
+    with stdout_to_stderr():
         result = evaluate_command(**options)
-    _report(result, as_json=options["as_json"], stdout=stdout)
+    if options["as_json"]:
+        click.echo(json.dumps(_as_json(result), indent=2))
+    else:
+        _print_report(result)
     return result.exit_code
 
 
@@ -125,7 +128,10 @@ def evaluate_command(**options: Any) -> EvalResult:
 
 def _env(name: str, defaults: Mapping[str, Any], given: Mapping[str, str]) -> Made:
     factory = plugins.load("envs", name)
-    options = {**read_options(factory, defaults, what=f"env {name!r}"), **read_options(factory, given, what=f"env {name!r}")}
+    options = {
+        **read_options(factory, defaults, what=f"env {name!r}"),
+        **read_options(factory, given, what=f"env {name!r}"),
+    }
     return Made(factory, {"ref": plugins.ref_of("envs", name), "options": options}, options)
 
 
@@ -166,7 +172,7 @@ def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
         raise EvalError(f"{path}: agent: must be the alias or reference of an agent")
     if not isinstance(options, dict):
         raise EvalError(f"{path}: options: must be a table")
-    return name, options
+    return name, cast("dict[str, Any]", options)
 
 
 def _scorer(name: str) -> Any:
@@ -218,27 +224,8 @@ def _close_agent(agent: Any) -> None:
         console(stderr=True).print(f"warning: closing the agent raised {type(error).__name__}: {printable(str(error))}")
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
-
-
-class _StdoutOfSimulators:
-    """Sends what simulators print to standard error, also from C, so that standard output is ours."""
-
-    def __enter__(self) -> Any:
-        import os
-
-        sys.stdout.flush()
-        self._ours = os.dup(1)
-        os.dup2(2, 1)
-        return os.fdopen(os.dup(self._ours), "w", encoding="utf-8", errors="replace")
-
-    def __exit__(self, *_: object) -> None:
-        import os
-
-        sys.stdout.flush()
-        os.dup2(self._ours, 1)
-        os.close(self._ours)
 
 
 class _Progress:
@@ -290,14 +277,6 @@ class _Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-
-def _report(result: EvalResult, *, as_json: bool, stdout: Any) -> None:
-    with stdout:
-        if as_json:
-            stdout.write(json.dumps(_as_json(result), indent=2) + "\n")
-            return
-    _print_report(result)
 
 
 def _as_json(result: EvalResult) -> dict[str, Any]:

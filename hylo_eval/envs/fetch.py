@@ -1,12 +1,15 @@
 """``fetch``: FetchReach, FetchPush and FetchPickAndPlace of Gymnasium-Robotics.
 
-The simulator's own reset draws object and goal from the seed and restores the rest; the time limit of 50 steps is
-lifted, because the harness owns the horizon. ``info["success"]`` is the simulator's ``is_success``: the gripper
-(reach) or the object (push, pick and place) within 5 cm of the goal.
+The simulator's own reset draws object and goal from the seed and restores the rest; the time limit of 50
+steps is lifted, because the harness owns the horizon. ``info["success"]`` is the simulator's ``is_success``:
+the gripper (reach) or the object (push, pick and place) within 5 cm of the goal.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -15,7 +18,8 @@ from numpy.typing import NDArray
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.spec import ActionSlice, CameraSpec, EnvSpec, StateSpec
-from hylo_core.task import Predicate, SeedInit, TaskSpec
+from hylo_core.task import Predicate, SeedInit, TaskInstance, TaskSpec
+from hylo_eval.envs.assets import tree_digest
 from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
 from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS, UNSTABLE
 from hylo_eval.envs.task_support import (
@@ -42,14 +46,21 @@ IMAGE = "image"
 """The observation key of the picture."""
 MAX_IMAGE_SIZE = 1024
 
+_ENV_IDS: Mapping[str, str] = {
+    "fetch_reach": "FetchReach-v4",
+    "fetch_push": "FetchPush-v4",
+    "fetch_pick_and_place": "FetchPickAndPlace-v4",
+}
+
 Observation = dict[str, NDArray[Any]]
 
 
-class FetchEnv(gymnasium.Env[Observation, NDArray[Any]]):
+class FetchEnv(gymnasium.Env[Any, Any]):
     """The environment of one Fetch task; the class is its own factory.
 
-    Observations, float64: ``observation`` (10,) for reach and (25,) with an object, ``achieved_goal`` (3,) m and
-    ``desired_goal`` (3,) m in the world frame; with ``image_size`` also ``image`` (size, size, 3) uint8 RGB, upright.
+    Observations, float64: ``observation`` (10,) for reach and (25,) with an object, ``achieved_goal`` (3,) m
+    and ``desired_goal`` (3,) m in the world frame; with ``image_size`` also ``image`` (size, size, 3) uint8
+    RGB, upright.
 
     Args:
         task: Param ``env_id``, one of :data:`INSTRUCTIONS`.
@@ -65,7 +76,9 @@ class FetchEnv(gymnasium.Env[Observation, NDArray[Any]]):
         require_env_success(task)
         env_id = read_params(task, required={"env_id": str})["env_id"]
         if env_id not in INSTRUCTIONS:
-            raise EnvError(f"param 'env_id' of task {task.id!r} must be one of {', '.join(INSTRUCTIONS)}, not {env_id!r}")
+            raise EnvError(
+                f"param 'env_id' of task {task.id!r} must be one of {', '.join(INSTRUCTIONS)}, not {env_id!r}"
+            )
         if not 0 <= image_size <= MAX_IMAGE_SIZE:
             raise EnvError(f"option 'image_size' must be in [0, {MAX_IMAGE_SIZE}] pixels, not {image_size}")
         self._task = task
@@ -124,8 +137,8 @@ class FetchEnv(gymnasium.Env[Observation, NDArray[Any]]):
     def _observe(self, observation: Observation) -> Observation:
         if not self._image_size:
             return observation
-        # Drawing runs mj_forward, which leaves another warm start for the solver: without putting it back, an episode
-        # with pictures would follow another trajectory than the same episode without.
+        # Drawing runs mj_forward, which leaves another warm start for the solver: without putting it back, an
+        # episode with pictures would follow another trajectory than the same episode without.
         data = self._simulator.data
         warm_start = data.qacc_warmstart.copy()
         picture = self._simulator.render()
@@ -137,23 +150,21 @@ def freeze(benchmark_id: str) -> Benchmark:
     """The definition of a Fetch benchmark, from the installed simulator.
 
     Success is judged at the last of the registered 50 steps, as in the paper that introduced the tasks (Plappert et
-    al. 2018, arXiv:1802.09464): the goal has to be held, so the episode does not stop at the first success.
+    al. 2018, arXiv:1802.09464): the goal has to be held, so the episode does not stop at the first success. Seeds
+    whose goal lies where the block already is are left out: solved before the first action, they measure nothing.
 
     Args:
         benchmark_id: ``fetch_reach``, ``fetch_push`` or ``fetch_pick_and_place``.
     """
-    env_id = {"fetch_reach": "FetchReach-v4", "fetch_push": "FetchPush-v4", "fetch_pick_and_place": "FetchPickAndPlace-v4"}[
-        benchmark_id
-    ]
+    env_id = _ENV_IDS[benchmark_id]
     _register()
-    registered = gymnasium.spec(env_id)
     task = TaskSpec(
         id=f"fetch/{benchmark_id.removeprefix('fetch_')}",
         version="1.0",
         instruction=INSTRUCTIONS[env_id],
         init=SeedInit(),
         success=Predicate(kind="builtin", name="env_success"),
-        max_steps=int(registered.max_episode_steps or 0),
+        max_steps=int(gymnasium.spec(env_id).max_episode_steps or 0),
         params={"env_id": env_id},
         tags=("fetch", "mujoco"),
         success_at="end",
@@ -165,17 +176,50 @@ def freeze(benchmark_id: str) -> Benchmark:
         version="1.0",
         tasks=(task,),
         splits={
-            "train": tuple(range(100)),
-            "validation": tuple(range(5000, 5020)),
-            "heldout": tuple(range(10000, 10020)),
+            split: _unsolved_seeds(task, first, count)
+            for split, first, count in (("train", 0, 100), ("validation", 5000, 20), ("heldout", 10000, 20))
         },
-        metadata={"env": "fetch", "upstream": "gymnasium-robotics 1.4.2", "protocol": "arXiv:1802.09464"},
+        metadata={
+            "env": "fetch",
+            "upstream": "gymnasium-robotics 1.4.2",
+            "protocol": "arXiv:1802.09464",
+            "seeds": "ascending, without those whose goal is reached at reset",
+            "asset.fetch": _assets_digest(),
+        },
     )
+
+
+def _unsolved_seeds(task: TaskSpec, first: int, count: int) -> tuple[int, ...]:
+    """The first ``count`` seeds from ``first`` on for which success does not hold at reset."""
+    env = FetchEnv(task)
+    seeds: list[int] = []
+    for seed in itertools.count(first):
+        instance = TaskInstance(spec=task, seed=seed, episode_index=0, split="freeze")
+        _, info = env.reset(seed=seed, options={"instance": instance})
+        if not info[SUCCESS]:
+            seeds.append(seed)
+        if len(seeds) == count:
+            break
+    env.close()
+    return tuple(seeds)
+
+
+def _assets_digest() -> str:
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    spec = find_spec("gymnasium_robotics")
+    if spec is None or spec.origin is None:
+        raise MissingSimulator("fetch", "fetch", "no module gymnasium_robotics")
+    return tree_digest(Path(spec.origin).parent / "envs" / "assets", "fetch", "stls/fetch", "textures")
 
 
 def _register() -> None:
     try:
-        import gymnasium_robotics
+        # The package prints advice about environments of another family to standard error while it is
+        # imported.
+        with contextlib.redirect_stderr(io.StringIO()):
+            import gymnasium_robotics
     except ImportError as error:
         raise MissingSimulator("fetch", "fetch", str(error)) from error
     if "FetchReach-v4" not in gymnasium.registry:
@@ -215,19 +259,26 @@ def _env_spec(simulator: Any, image_size: int) -> EnvSpec:
     has_object = bool(simulator.has_object)
     state_size = int(simulator.observation_space["observation"].shape[0])
     layout = (
-        "gripper position (3), object position (3), object relative to gripper (3), finger positions (2), object euler "
-        "angles (3), object velocity relative to gripper (3), object angular velocity (3), gripper velocity (3), finger "
-        "velocities (2); velocities in units a control step"
+        "gripper position (3), object position (3), object relative to gripper (3), finger positions (2), "
+        "object euler angles (3), object velocity relative to gripper (3), object angular velocity (3), "
+        "gripper velocity (3), finger velocities (2); velocities a control step"
         if has_object
-        else "gripper position (3), finger positions (2), gripper velocity (3), finger velocities (2); velocities in "
-        "units a control step"
+        else "gripper position (3), finger positions (2), gripper velocity (3), finger velocities (2); "
+        "velocities a control step"
     )
     camera = CameraSpec(name=IMAGE, height=image_size or 1, width=image_size or 1, orientation="upright")
     return EnvSpec(
         action=(
             # 1.0 moves the target of the gripper by 5 cm from where the gripper is now.
             ActionSlice(
-                name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world", low=-1.0, high=1.0
+                name="eef_position",
+                start=0,
+                stop=3,
+                mode="delta",
+                unit="normalised",
+                frame="world",
+                low=-1.0,
+                high=1.0,
             ),
             # A finger target relative to where the finger is now; reach and push hold the fingers closed.
             ActionSlice(

@@ -1,13 +1,16 @@
 """``metaworld``: the 50 tasks of Meta-World, one arm and one table.
 
-An initial state is one of the 50 scenes that ``MT1(task, seed=42)`` draws for a task, and ``instance.seed`` is its
-index: Meta-World's own ``reset(seed=...)`` does not choose the scene. Meta-World leaves parts of an episode behind in
-the model (shelves, boxes and doors are moved there) and in attributes of the env, so before every reset all of it goes
-back to what it was when the env was built; then the task is set and the simulator's own reset runs.
+An initial state is one of the 50 scenes that ``MT1(task, seed=42)`` draws for a task, and ``instance.seed``
+is its
+index: Meta-World's own ``reset(seed=...)`` does not choose the scene. Meta-World leaves parts of an episode
+behind in the model (shelves, boxes and doors are moved there) and in attributes of the env, so before every
+reset all of it goes back to what it was when the env was built; then the task is set and the simulator's own
+reset runs.
 
-``info["success"]`` is the simulator's ``success`` at this very step. The published protocol counts an episode as a
-success when it held at any of 500 steps, and stops there: ``success_at = "once"``, ``stop_on_success = true``.
-Several tasks lose it again (the expert lets go of the door), which ``metaworld_mt10_at_end`` measures.
+``info["success"]`` is the simulator's ``success`` at this very step. The published protocol counts an episode
+as a success when it held at any of 500 steps, and stops there: ``success_at = "once"``, ``stop_on_success =
+true``. Several tasks lose it again (the expert lets go of the door), which ``metaworld_mt10_at_end``
+measures.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import re
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, cast
 
 import gymnasium
 import numpy as np
@@ -25,6 +29,7 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.errors import DigestMismatch
 from hylo_core.spec import ActionSlice, CameraSpec, EnvSpec, StateSpec
 from hylo_core.task import InitStateRef, Predicate, TaskSpec
+from hylo_eval.envs.assets import tree_digest
 from hylo_eval.envs.metaworld_instructions import INSTRUCTIONS
 from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
 from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS, UNSTABLE
@@ -40,7 +45,7 @@ from hylo_eval.errors import EnvError, MissingSimulator
 from hylo_eval.suggest import did_you_mean
 
 SCENE_SEED: Final = 42
-"""The seed of ``MT1`` that the benchmark files name; by convention of the package's own evaluation examples."""
+"""The seed of ``MT1`` that the benchmark files name, as the package's own examples do."""
 CAMERA: Final = "corner2"
 """The camera that published vision policies use. It hangs upside down; the picture is turned upright here."""
 IMAGE: Final = "image"
@@ -56,15 +61,17 @@ _NO_TIME_LIMIT = 2**31
 Observation = dict[str, NDArray[Any]]
 
 
-class MetaworldEnv(gymnasium.Env[Observation, NDArray[Any]]):
+class MetaworldEnv(gymnasium.Env[Any, Any]):
     """The environment of one Meta-World task; the class is its own factory.
 
-    Observations: ``observation`` (39,) float64, the vector of the published state policies (hand, gripper, two objects,
-    now and one step before, then the goal); ``hand`` (4,) float64, its first four entries, which a real robot knows;
-    with ``image_size`` also ``image`` (size, size, 3) uint8 RGB of the camera ``corner2``, upright.
+    Observations: ``observation`` (39,) float64, the vector of the published state policies (hand, gripper,
+        two objects, now and one step before, then the goal); ``hand`` (4,) float64, its first four entries,
+        which a real robot knows; with ``image_size`` also ``image`` (size, size, 3) uint8 RGB of the camera
+        ``corner2``, upright.
 
     Args:
-        task: Init ``metaworld://MT1/<scene seed>/<task name>``; optional param ``scenes_sha256`` pins the scenes.
+        task: Init ``metaworld://MT1/<scene seed>/<task name>``; optional param ``scenes_sha256`` pins the
+            scenes.
         image_size: Rows and columns of the picture in pixels; 0 renders nothing.
 
     Raises:
@@ -91,7 +98,12 @@ class MetaworldEnv(gymnasium.Env[Observation, NDArray[Any]]):
         self._check_scenes(params.get(SCENES_DIGEST))
         options: dict[str, Any] = {}
         if image_size:
-            options = {"render_mode": "rgb_array", "camera_name": CAMERA, "width": image_size, "height": image_size}
+            options = {
+                "render_mode": "rgb_array",
+                "camera_name": CAMERA,
+                "width": image_size,
+                "height": image_size,
+            }
         self._simulator = scenes.train_classes[name](**options)
         self._simulator.max_path_length = _NO_TIME_LIMIT
         self._watch = StabilityWatch(self._simulator.model, self._simulator.data)
@@ -147,7 +159,9 @@ class MetaworldEnv(gymnasium.Env[Observation, NDArray[Any]]):
     def _check_scenes(self, pinned: str | None) -> None:
         init = self._task.init
         if not isinstance(init, InitStateRef) or init.count != len(self._scenes):
-            raise EnvError(f"task {self._task.id!r} must have init.count = {len(self._scenes)}, the scenes MT1 draws")
+            raise EnvError(
+                f"task {self._task.id!r} must have init.count = {len(self._scenes)}, the scenes MT1 draws"
+            )
         if pinned is None:
             return
         found = scenes_digest(self._scenes)
@@ -156,7 +170,13 @@ class MetaworldEnv(gymnasium.Env[Observation, NDArray[Any]]):
 
     def _success_now(self, vector: NDArray[Any]) -> bool:
         """Whether success holds before any action; asking leaves no mark on the episode."""
+        import mujoco
+
+        api: Any = mujoco
         simulator = self._simulator
+        # Some tasks move joints after the last forward pass of their reset, so where things are is out of date:
+        # window-close would count as closed. Every step begins with this computation; it changes no trajectory.
+        api.mj_kinematics(simulator.model, simulator.data)
         before = _attributes(simulator)
         space = simulator.sawyer_observation_space
         _, result = simulator.evaluate_state(np.clip(vector, space.low, space.high), np.zeros(4))
@@ -175,8 +195,10 @@ class _Pristine:
 
     def __init__(self, simulator: Any) -> None:
         names = [name for name in dir(simulator.model) if name.startswith(_MODEL_ARRAYS)]
-        arrays = {name: getattr(simulator.model, name) for name in names}
-        self._arrays = {name: array.copy() for name, array in arrays.items() if isinstance(array, np.ndarray)}
+        members: dict[str, Any] = {name: getattr(simulator.model, name) for name in names}
+        self._arrays: dict[str, NDArray[Any]] = {
+            name: array.copy() for name, array in members.items() if isinstance(array, np.ndarray)
+        }
         self._attributes = _attributes(simulator)
 
     def restore(self, simulator: Any) -> None:
@@ -193,11 +215,12 @@ class _Pristine:
 
 def _attributes(simulator: Any) -> dict[str, Any]:
     """The env's attributes: values copied, objects and views into the simulation data by reference."""
-    return {name: _copy_value(value) for name, value in vars(simulator).items()}
+    members = cast("dict[str, Any]", vars(simulator))
+    return {name: _copy_value(value) for name, value in members.items()}
 
 
 def _set_attributes(simulator: Any, saved: dict[str, Any]) -> None:
-    members = vars(simulator)
+    members = cast("dict[str, Any]", vars(simulator))
     for name in [name for name in members if name not in saved]:
         del members[name]
     members.update({name: _copy_value(value) for name, value in saved.items()})
@@ -205,13 +228,13 @@ def _set_attributes(simulator: Any, saved: dict[str, Any]) -> None:
 
 def _copy_value(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        array: NDArray[Any] = value
+        array = cast("NDArray[Any]", value)
         return array.copy() if array.flags.owndata else array
-    return copy.deepcopy(value) if isinstance(value, (list, dict)) else value
+    return cast("Any", copy.deepcopy(value)) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
 
 
 def scenes_digest(scenes: tuple[Any, ...]) -> str:
-    """Digest of the random vectors of Meta-World tasks (float64, little endian, in order): which scenes they are."""
+    """Which scenes these are: digest of their random vectors (float64, little endian, in order)."""
     import pickle
 
     sha = hashlib.sha256()
@@ -226,9 +249,9 @@ def freeze(benchmark_id: str) -> Benchmark:
     """The definition of a Meta-World benchmark, from the installed simulator.
 
     Args:
-        benchmark_id: ``metaworld_mt50`` and ``metaworld_mt10`` (the published protocol, one split of all 50 scenes),
-            ``metaworld_mt10_dev`` (the same tasks, scenes divided), or ``metaworld_mt10_at_end`` (judged at the last of
-            the 500 steps).
+        benchmark_id: ``metaworld_mt50`` and ``metaworld_mt10`` (the published protocol, one split of all 50
+            scenes), ``metaworld_mt10_dev`` (the same tasks, scenes divided), or ``metaworld_mt10_at_end``
+            (judged at the last of the 500 steps).
     """
     package = _import_metaworld()
     mt10 = list(package.env_dict.MT10_V3)
@@ -246,11 +269,11 @@ def freeze(benchmark_id: str) -> Benchmark:
         version="1.0",
         tasks=tuple(_freeze_task(package, name, at_end=at_end) for name in names),
         splits=divided if benchmark_id == "metaworld_mt10_dev" else whole,
-        requires_privileged=False,
-        metadata={
+                metadata={
             "env": "metaworld",
             "upstream": "metaworld 3.1.1",
             "protocol": "arXiv:1910.10897; success at the last step" if at_end else "arXiv:1910.10897",
+            "asset.metaworld": tree_digest(Path(package.__file__).parent / "assets", "."),
         },
     )
 
@@ -284,12 +307,14 @@ def _parse_uri(task: TaskSpec) -> tuple[int, str]:
     uri = task.init.uri if isinstance(task.init, InitStateRef) else ""
     match = _URI.fullmatch(uri)
     if match is None:
-        raise EnvError(f"init.uri of task {task.id!r} must be metaworld://MT1/<scene seed>/<task name>, not {uri!r}")
+        raise EnvError(
+            f"init.uri of task {task.id!r} must be metaworld://MT1/<scene seed>/<task name>, not {uri!r}"
+        )
     return int(match.group(1)), match.group(2)
 
 
 def _as_bool(success: Any) -> bool:
-    """The simulator's success, a float or a bool, as a bool; anything but 0 and 1 is an error, not a guess."""
+    """The simulator's success, a float or a bool, as a bool; anything but 0 and 1 is an error."""
     if success not in (0, 1):
         raise EnvError(f"the simulator reports success = {success!r}, which is neither 0 nor 1")
     return bool(success)
@@ -319,7 +344,14 @@ def _env_spec(step_seconds: float, image_size: int) -> EnvSpec:
         action=(
             # 1.0 moves the target of the hand by 1 cm.
             ActionSlice(
-                name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world", low=-1.0, high=1.0
+                name="eef_position",
+                start=0,
+                stop=3,
+                mode="delta",
+                unit="normalised",
+                frame="world",
+                low=-1.0,
+                high=1.0,
             ),
             ActionSlice(
                 name="gripper",
@@ -342,8 +374,10 @@ def _env_spec(step_seconds: float, image_size: int) -> EnvSpec:
                 shape=(39,),
                 unit="mixed",
                 frame="world",
-                layout="hand position (3), gripper opening in [0, 1] (1), two objects as position and quaternion (14); "
-                "the same 18 one step before; goal position (3)",
+                layout=(
+                    "hand position (3), gripper opening in [0, 1] (1), two objects as position and "
+                    "quaternion (14); the same 18 one step before; goal position (3)"
+                ),
                 privileged=True,
             ),
             StateSpec(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 INSTRUCTIONS: Final[Mapping[str, str]] = {
     "assembly-v3": "put the nut onto the peg",

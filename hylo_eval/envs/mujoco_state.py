@@ -1,7 +1,7 @@
 """What every MuJoCo family does alike: watch for instability, and digest state and model.
 
-MuJoCo answers a bad state by resetting the scene in silence, so an unstable episode can look like a short calm one.
-We switch that off (``mjDSBL_AUTORESET``) and read the warning counters after every step.
+MuJoCo answers a bad state by resetting the scene in silence, so an unstable episode can look like a short
+calm one. We switch that off (``mjDSBL_AUTORESET``) and read the warning counters after every step.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def state_digest(data: Any) -> str:
 
 
 def model_digest(model: Any, *more: Any) -> str:
-    """Digest of ``body_pos`` and ``body_quat`` of ``mujoco.MjModel`` (where fixtures stand) and of ``more`` arrays.
+    """Digest of ``body_pos`` and ``body_quat`` of ``mujoco.MjModel`` (where fixtures stand) and of ``more``.
 
-    ``more`` is what sets an episode apart and stands neither in the state nor in the model, such as a goal position:
-    without it, two scenes that differ in their goal alone would count as one.
+    ``more`` is what sets an episode apart and stands neither in the state nor in the model, such as a goal
+    position: without it, two scenes that differ in their goal alone would count as one.
     """
     return _digest(model.body_pos, model.body_quat, *more)
 

@@ -1,7 +1,7 @@
 """What the harness asks of an environment.
 
-An environment is a :class:`gymnasium.Env` with a ``Dict`` observation space (text and arrays by key). One env serves all
-instances of one task. On top of Gymnasium's own rules:
+An environment is a :class:`gymnasium.Env` with a ``Dict`` observation space (text and arrays by key). One env serves
+all instances of one task. On top of Gymnasium's own rules:
 
 * ``reset(seed=instance.seed, options={"instance": instance})`` sets *everything* the episode depends on, explicitly:
   never from a counter of resets, never from a global generator, never from what the episode before left behind.

@@ -1,4 +1,4 @@
-"""``reach``: a point robot in numpy, small enough to read in one sitting. For tests and for learning the interface.
+"""``reach``: a point robot in numpy, small enough to read in one sitting, for tests and for learning.
 
 The robot is a point in a box-shaped room. An action is a velocity command in m/s. The robot follows it with a
 first-order lag, as a velocity-controlled arm does: over one control period ``dt`` with time constant ``tau``
@@ -6,9 +6,9 @@ first-order lag, as a velocity-controlled arm does: over one control period ``dt
     v <- v + (1 - exp(-dt / tau)) * (command - v)
     x <- x + dt * v
 
-which is the exact solution of ``tau * dv/dt = command - v`` for a constant command, followed by one Euler step. The
-task has succeeded while the point is within ``tolerance_m`` of the goal. The goal is a param of the task; the start
-is drawn from the instance's seed.
+which is the exact solution of ``tau * dv/dt = command - v`` for a constant command, followed by one Euler
+step. The task has succeeded while the point is within ``tolerance_m`` of the goal. The goal is a param of the
+task; the start is drawn from the instance's seed.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ START_DISTANCE_M = (0.65, 1.2)
 Floats = NDArray[np.float64]
 
 
-class ReachEnv(gymnasium.Env[dict[str, Floats], Floats]):
+class ReachEnv(gymnasium.Env[Any, Any]):
     """The environment of one reach task; the class is its own factory.
 
-    Observations, all float64: ``position`` (3,) m, ``velocity`` (3,) m/s, ``goal`` (3,) m, in the world frame.
+    Observations, float64, world frame: ``position`` (3,) m, ``velocity`` (3,) m/s, ``goal`` (3,) m.
 
     Args:
         task: Params ``goal_m`` (three numbers) and ``tolerance_m`` (a positive number).
@@ -70,9 +70,13 @@ class ReachEnv(gymnasium.Env[dict[str, Floats], Floats]):
         self._goal: Floats = np.array(read_point(task, "goal_m", 3))
         self._tolerance = float(params["tolerance_m"])
         if np.any(np.abs(self._goal) > ROOM_M):
-            raise EnvError(f"param 'goal_m' of task {task.id!r} must lie within {ROOM_M:g} m along every axis")
+            raise EnvError(
+                f"param 'goal_m' of task {task.id!r} must lie within {ROOM_M:g} m along every axis"
+            )
         if self._tolerance <= 0:
-            raise EnvError(f"param 'tolerance_m' of task {task.id!r} must be positive, not {self._tolerance:g}")
+            raise EnvError(
+                f"param 'tolerance_m' of task {task.id!r} must be positive, not {self._tolerance:g}"
+            )
         self._position: Floats = np.zeros(3)
         self._velocity: Floats = np.zeros(3)
         self._gain = 1.0 - math.exp(-1.0 / (CONTROL_HZ * TIME_CONSTANT_SECONDS))
@@ -97,7 +101,7 @@ class ReachEnv(gymnasium.Env[dict[str, Floats], Floats]):
         return self._observe(), info
 
     def step(self, action: Floats) -> tuple[dict[str, Floats], float, bool, bool, dict[str, Any]]:
-        """Follow a velocity command, shape (3,), m/s, for one control period. Reward: minus the distance in m."""
+        """Follow a velocity command, shape (3,), m/s, for one period. Reward: minus the distance in m."""
         command = np.clip(np.asarray(action, dtype=np.float64), -MAX_SPEED_M_S, MAX_SPEED_M_S)
         self._velocity = self._velocity + self._gain * (command - self._velocity)
         moved = self._position + self._velocity / CONTROL_HZ
@@ -115,7 +119,11 @@ class ReachEnv(gymnasium.Env[dict[str, Floats], Floats]):
                 return start
 
     def _observe(self) -> dict[str, Floats]:
-        return {"position": self._position.copy(), "velocity": self._velocity.copy(), "goal": self._goal.copy()}
+        return {
+            "position": self._position.copy(),
+            "velocity": self._velocity.copy(),
+            "goal": self._goal.copy(),
+        }
 
     def _distance(self) -> float:
         return float(np.linalg.norm(self._position - self._goal))

@@ -9,7 +9,7 @@ from typing import Any, cast
 import attrs
 import orjson
 
-from hylo_core.contract import Contract, boolean, describe, instance_of, integer, sequence_of, text
+from hylo_core.contract import Record, boolean, describe, instance_of, integer, sequence_of, text
 from hylo_core.errors import ContractError, SchemaError
 from hylo_core.frozen import FrozenMapping, freeze_mapping, thaw
 from hylo_core.schema import EVALLOG_SCHEMA, migrate
@@ -32,7 +32,7 @@ def _scores(value: object) -> FrozenMapping[float | None]:
 
 
 @attrs.frozen(kw_only=True)
-class LoggedBenchmark(Contract):
+class LoggedBenchmark(Record):
     """Which benchmark and split were run."""
 
     id: str = attrs.field(validator=text(empty=False))
@@ -43,7 +43,7 @@ class LoggedBenchmark(Contract):
 
 
 @attrs.frozen(kw_only=True)
-class LoggedAgent(Contract):
+class LoggedAgent(Record):
     """Which agent was evaluated."""
 
     name: str = attrs.field(validator=text(empty=False))
@@ -52,7 +52,7 @@ class LoggedAgent(Contract):
 
 
 @attrs.frozen(kw_only=True)
-class Sample(Contract):
+class Sample(Record):
     """One episode.
 
     Attributes:
@@ -83,7 +83,7 @@ def _samples(value: object) -> tuple[Sample, ...]:
 
 
 @attrs.frozen(kw_only=True)
-class EvalLog(Contract):
+class EvalLog(Record):
     """The log of one run.
 
     Attributes:

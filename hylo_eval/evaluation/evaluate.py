@@ -72,7 +72,7 @@ class EvalResult:
         return sum(episode.episode.result.disagreements > 0 for episode in self.scored)
 
 
-class Interrupted(KeyboardInterrupt):  # noqa: N818 - it is an interrupt, told apart from others by what it carries
+class Interrupted(KeyboardInterrupt):
     """The operator stopped the run; what is finished is kept in ``result``."""
 
     def __init__(self, result: EvalResult) -> None:
@@ -97,8 +97,8 @@ def evaluate(
     agent_ref: Mapping[str, Any] | None = None,
     max_attempts: int = 3,
     fsync: bool = False,
-    started: Callable[[TaskInstance, int], None] = lambda instance, attempt: None,
-    finished: Callable[[Episode], None] = lambda episode: None,
+    started: Callable[[TaskInstance, int], None] | None = None,
+    finished: Callable[[Episode], None] | None = None,
 ) -> EvalResult:
     """Evaluate an agent on a split of a benchmark, in this process, and write a run folder.
 
@@ -157,7 +157,8 @@ def evaluate(
         try:
             for episode in worker.episodes(ordered, started):
                 done.append(episode)
-                finished(episode)
+                if finished is not None:
+                    finished(episode)
         except KeyboardInterrupt:
             interrupted = True
     finally:

@@ -74,7 +74,11 @@ def plan_run(
         EvalError: A name that names nothing, or a number below one.
     """
     split = _split(benchmark, split)
-    for name, value in (("--episodes", episodes), ("--max-episodes", max_episodes), ("--max-steps", max_steps)):
+    for name, value in (
+        ("--episodes", episodes),
+        ("--max-episodes", max_episodes),
+        ("--max-steps", max_steps),
+    ):
         if value is not None and value < 1:
             raise EvalError(f"{name} must be at least 1, not {value}")
     overrides: dict[str, int] = {}
@@ -90,7 +94,7 @@ def plan_run(
             raise EvalError("--key names one instance; leave --task out")
         instances = [_keyed(instances, key, split)]
     elif tasks:
-        chosen = {_task(benchmark, name).id for name in tasks}
+        chosen = {find_task(benchmark, name).id for name in tasks}
         instances = [instance for instance in instances if instance.spec.id in chosen]
     if episodes is not None:
         instances = [instance for instance in instances if instance.episode_index < episodes]
@@ -111,7 +115,12 @@ def _split(benchmark: Benchmark, split: str | None) -> str:
     return split
 
 
-def _task(benchmark: Benchmark, name: str) -> TaskSpec:
+def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
+    """The task of an id, an unambiguous end of an id, or a position.
+
+    Raises:
+        EvalError: There is none; the text suggests near names.
+    """
     by_id = {task.id: task for task in benchmark.tasks}
     if name in by_id:
         return by_id[name]
@@ -124,9 +133,7 @@ def _task(benchmark: Benchmark, name: str) -> TaskSpec:
         return ends[0]
     known = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
     hint = did_you_mean(name, known)
-    raise EvalError(
-        f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}"
-    )
+    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}")
 
 
 def _keyed(instances: Sequence[TaskInstance], key: str, split: str) -> TaskInstance:

@@ -44,9 +44,7 @@ def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstan
 def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> list[ScoredEpisode]:
     """Score the episodes of a run from their traces."""
     return [
-        ScoredEpisode(
-            episode=episode, scores=score_trace(scorers, read_trace(episode.result.path), episode.instance)
-        )
+        ScoredEpisode(episode=episode, scores=score_trace(scorers, read_trace(episode.result.path), episode.instance))
         for episode in episodes
     ]
 

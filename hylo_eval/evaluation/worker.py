@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -81,22 +82,22 @@ class Worker:
         """Close the env that is open; what a simulator raises while it closes changes no outcome."""
         env, self._env, self._task = self._env, None, ""
         if env is not None:
-            try:
+            # Outcomes are on disk already; EGL contexts are known to raise here for no reason.
+            with contextlib.suppress(Exception):
                 env.close()
-            except Exception:  # noqa: BLE001, S110 - outcomes are on disk already; EGL contexts raise here for no reason
-                pass
 
     def filters(self, env: gymnasium.Env[Any, Any]) -> Sequence[SafetyFilter]:
         """The filters of an episode in this env."""
         return default_filters(env.action_space) if self.safety is None else self.safety
 
     def episodes(
-        self, instances: Sequence[TaskInstance], started: Callable[[TaskInstance, int], None]
+        self, instances: Sequence[TaskInstance], started: Callable[[TaskInstance, int], None] | None = None
     ) -> Iterator[Episode]:
         """Run the instances in order; ``started`` is told of every attempt."""
         for instance in instances:
             for attempt in range(1, self.max_attempts + 1):
-                started(instance, attempt)
+                if started is not None:
+                    started(instance, attempt)
                 result = self._attempt(instance, attempt)
                 if result.end.status not in INFRASTRUCTURE or attempt == self.max_attempts:
                     yield Episode(instance=instance, attempt=attempt, result=result)
@@ -111,7 +112,7 @@ class Worker:
         except MissingSimulator:
             # The configuration's fault, not this episode's: trying again would not help.
             raise
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             # Making the env is part of the attempt: what a simulator raises here is infrastructure.
             return record_failure(
                 self.agent, instance, error, trace_path=path, benchmark=self.benchmark, attempt=attempt

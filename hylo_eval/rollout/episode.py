@@ -33,6 +33,7 @@ from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
 from hylo_eval.rollout.chunks import ChunkBuffer
 from hylo_eval.rollout.observe import ObservationView, read_only
+from hylo_eval.safety.finite import NonFiniteGuard
 from hylo_eval.traces.layout import episode_id
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
 
@@ -214,7 +215,9 @@ class _Episode:
         self.reset_seconds = self.clock() - before
         self.view = ObservationView(observation)
         if not isinstance(info.get(members.INSTRUCTION), str):
-            raise EnvError(f"info[{members.INSTRUCTION!r}] must be text at reset, not {info.get(members.INSTRUCTION)!r}")
+            raise EnvError(
+                f"info[{members.INSTRUCTION!r}] must be text at reset, not {info.get(members.INSTRUCTION)!r}"
+            )
         _success_of(info)
         return observation, info
 
@@ -303,6 +306,7 @@ class _Episode:
     def _filter(self, index: int, proposed: Any, observation: Mapping[str, Any]) -> Any:
         self.phase = "filter"
         action = proposed
+        known_finite = None
         for safety_filter in self.safety:
             filtered = safety_filter.apply(action, observation)
             if filtered.action is not action or filtered.abort:
@@ -321,8 +325,14 @@ class _Episode:
                 if filtered.abort:
                     raise SafetyAbort(f"{safety_filter.name}: {filtered.reason}")
                 action = filtered.action
-        # Finite only if every entry is; the product can overflow, so a miss is looked at again.
-        if not math.isfinite(np.vdot(action, action)) and not np.isfinite(action).all():
+            if type(safety_filter) is NonFiniteGuard:
+                known_finite = action
+        # The sum is finite only if every entry is; it can also overflow, so a miss is looked at again.
+        if (
+            action is not known_finite
+            and not math.isfinite(sum(action.ravel().tolist()))
+            and not np.isfinite(action).all()
+        ):
             raise AgentError("the action is not finite")
         return action
 
@@ -347,7 +357,9 @@ class _Episode:
             volatile=volatile,
         )
         digests = self.writer.end(event)
-        return EpisodeResult(end=event, path=self.writer.path, digests=digests, error=error, disagreements=self.disagreements)
+        return EpisodeResult(
+            end=event, path=self.writer.path, digests=digests, error=error, disagreements=self.disagreements
+        )
 
     def _close_session(self) -> str:
         """Close the agent's session; what it raises now changes no outcome, and is kept."""
@@ -355,14 +367,12 @@ class _Episode:
             return ""
         try:
             self.session.close()
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             return _clean(f"{type(error).__name__}: {error}")
         return ""
 
 
-def _end_reason(
-    spec: Any, index: int, event: StepEvent, *, first_success: bool
-) -> tuple[str, bool | None] | None:
+def _end_reason(spec: Any, index: int, event: StepEvent, *, first_success: bool) -> tuple[str, bool | None] | None:
     """Why the episode ends after this step and what ``success_at_end`` is, or None when it goes on.
 
     An episode that ends because of its first success, before its horizon, says nothing about its end.
@@ -400,16 +410,17 @@ def _flag(value: Any, name: str) -> bool:
     if value is True or value is False:
         return value
     if isinstance(value, np.bool_):
-        return bool(value)
+        return value == np.True_
     raise EnvError(f"{name} must be a bool, not {value!r}")
 
 
 def _reward(value: Any) -> float:
     if type(value) is float:
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number, np.ndarray)) or np.ndim(value):
+    array: Any = np.asarray(value)
+    if isinstance(value, str) or array.ndim or array.dtype.kind not in "fiu":
         raise EnvError(f"the reward must be a number, not {value!r}")
-    return float(value)
+    return float(array)
 
 
 def _action_shape(space: Any) -> tuple[int, ...] | None:

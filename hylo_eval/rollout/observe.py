@@ -35,7 +35,7 @@ class ObservationView:
         Raises:
             EnvError: A key has come or gone since the reset.
         """
-        if observation.keys() != self._keys:
+        if observation.keys() != self._keys:  # pyright: ignore[reportUnnecessaryComparison]
             changed = sorted(self._keys ^ set(observation))
             raise EnvError(f"the observation's keys changed during the episode: {', '.join(changed)}")
         if not self._pictures:

@@ -56,9 +56,8 @@ class ActionBounds:
             # NaN is inside no bounds and clipped to nothing: it is the finite guard's matter.
             return FilteredAction(action)
         index = int(outside[0])
-        reason = (
-            f"entry {index} is {action[index]:.6g}, outside [{self._low[index]:.6g}, {self._high[index]:.6g}]"
-            + (f", and {outside.size - 1} more" if outside.size > 1 else "")
+        reason = f"entry {index} is {action[index]:.6g}, outside [{self._low[index]:.6g}, {self._high[index]:.6g}]" + (
+            f", and {outside.size - 1} more" if outside.size > 1 else ""
         )
         return FilteredAction(clipped.astype(action.dtype, copy=False), reason)
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class WorkspaceBox:
     """Cuts the part of a position command that leads out of a box.
 
-    With a ``delta`` slice in metres the target is the observed position plus the command; with an ``absolute`` one it is
-    the command. A normalised slice needs ``scale``, the metres of a full command.
+    With a ``delta`` slice in metres the target is the observed position plus the command; with an ``absolute`` one
+    it is the command. A normalised slice needs ``scale``, the metres of a full command.
 
     Args:
         low: Lower corner, metres, as JSON: ``[x, y, z]``.
@@ -54,7 +54,9 @@ class WorkspaceBox:
         """
         found = {item.name: item for item in env_spec.action}
         if self.slice not in found:
-            raise EvalError(f"the workspace box needs the action slice {self.slice!r}; there is {', '.join(found) or 'none'}")
+            raise EvalError(
+                f"the workspace box needs the action slice {self.slice!r}; there is {', '.join(found) or 'none'}"
+            )
         item = found[self.slice]
         self._check(item, env_spec)
         self._entries = np.s_[item.start : item.stop]
@@ -65,10 +67,10 @@ class WorkspaceBox:
         origin = np.asarray(observation[self.position], dtype=np.float64) if self._delta else np.zeros(3)
         command = action[self._entries]
         target = origin + command * self.scale
-        inside = np.minimum(np.maximum(target, self.low), self.high)
-        # Outside already: never push further out, but do not drag the robot back against its command either.
-        if self._delta:
-            inside = np.where(np.abs(target - origin) < np.abs(inside - origin), target, inside)
+        # Outside already: never further out, but free to come back at its own pace.
+        low = np.minimum(self.low, origin) if self._delta else self.low
+        high = np.maximum(self.high, origin) if self._delta else self.high
+        inside = np.minimum(np.maximum(target, low), high)
         if np.array_equal(inside, target) or not np.isfinite(command).all():
             return FilteredAction(action)
         changed = action.copy()
@@ -89,13 +91,15 @@ class WorkspaceBox:
 
     def _check(self, item: ActionSlice, env_spec: EnvSpec) -> None:
         if item.stop - item.start != 3:
-            raise EvalError(f"the workspace box needs three position entries; {item.name!r} has {item.stop - item.start}")
+            raise EvalError(
+                f"the workspace box needs three position entries; {item.name!r} has {item.stop - item.start}"
+            )
         if item.mode == "unknown":
             raise EvalError(f"the workspace box must know whether {item.name!r} is delta or absolute")
         if item.unit != "m" and self.scale == 1.0:
             raise EvalError(
                 f"the action slice {item.name!r} is in {item.unit}, not metres",
-                fix=f"give the box scale=<metres of a command of 1>",
+                fix="give the box scale=<metres of a command of 1>",
             )
         if item.mode == "delta" and self.position not in {state.name for state in env_spec.state}:
             known = ", ".join(state.name for state in env_spec.state) or "none"
@@ -108,5 +112,7 @@ def _corner(value: str, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     except (ValueError, TypeError):
         corner = np.empty(0)
     if corner.shape != (3,) or not np.isfinite(corner).all():
-        raise EvalError(f"the workspace box's {name} corner must be three numbers such as [0.1, -0.3, 0.8], not {value!r}")
+        raise EvalError(
+            f"the workspace box's {name} corner must be three numbers such as [0.1, -0.3, 0.8], not {value!r}"
+        )
     return corner

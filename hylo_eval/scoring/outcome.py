@@ -42,15 +42,15 @@ def abstention(trace: EpisodeTrace) -> Score | None:
         return Score.abstain(AGENT_ERROR, _what_failed(trace) or REASONS[AGENT_ERROR])
     if end.status in INFRASTRUCTURE:
         return Score.abstain(INFRA, _what_failed(trace) or REASONS[INFRA])
+    reason = None
     if end.status not in SCORED:
-        return Score.abstain(CANCELLED, REASONS[CANCELLED])
-    if end.steps == 0 and end.status is not EpisodeStatus.SAFETY_ABORT:
-        return Score.abstain(NO_ACTION, REASONS[NO_ACTION])
-    if trace.reset is not None and trace.reset.success:
+        reason = CANCELLED
+    elif end.steps == 0 and end.status is not EpisodeStatus.SAFETY_ABORT:
+        reason = NO_ACTION
+    elif trace.reset is not None and trace.reset.success:
         allowed = trace.instance.spec.params.get(ALLOW_INITIAL_SUCCESS) is True
-        if not allowed:
-            return Score.abstain(SUCCESS_AT_RESET, REASONS[SUCCESS_AT_RESET])
-    return None
+        reason = None if allowed else SUCCESS_AT_RESET
+    return None if reason is None else Score.abstain(reason, REASONS[reason])
 
 
 def _what_failed(trace: EpisodeTrace) -> str:

@@ -36,7 +36,7 @@ class RunFolder:
         """
         if not _RUN_ID.fullmatch(run_id):
             raise EvalError(
-                f"{run_id!r} is no run id: letters, digits, '.', '_' and '-', at most 128, beginning with a letter or digit"
+                f"{run_id!r} is no run id: at most 128 letters, digits, '.', '_' and '-', a letter or digit first"
             )
         return cls(Path(run_root) / run_id)
 
@@ -82,7 +82,8 @@ class RunFolder:
         except FileExistsError as error:
             if self.path.is_dir():
                 raise EvalError(
-                    f"there is a run {self.run_id!r} in {self.path.parent} already", fix="choose another --run-id"
+                    f"there is a run {self.run_id!r} in {self.path.parent} already",
+                    fix="choose another --run-id",
                 ) from error
             raise EvalError(f"cannot write the run root {self.path.parent}: a file is in the way") from error
         except OSError as error:

@@ -1,0 +1,138 @@
+"""The gymnasium family: success rules, spaces, refusals."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+from hylo_core.task import Predicate, SeedInit, TaskSpec
+from hylo_eval.benchmarks import find_benchmark
+from hylo_eval.envs.conformance import check_env
+from hylo_eval.envs.gymnasium import GymnasiumEnv
+from hylo_eval.errors import AgentError, EnvError
+
+
+def make_task(**params):
+    return TaskSpec(
+        id="gymnasium/test",
+        version="1",
+        instruction="do it",
+        init=SeedInit(),
+        success=Predicate(kind="builtin", name="env_success"),
+        max_steps=500,
+        params=params,
+    )
+
+
+CART_POLE = {"id": "CartPole-v1", "success_rule": "return_at_least", "success_threshold": 20.0}
+MOUNTAIN_CAR = {"id": "MountainCarContinuous-v0", "success_rule": "terminated"}
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_example_benchmark_conforms(index):
+    """Both tasks of the example keep every rule of the contract."""
+    check_env(GymnasiumEnv, find_benchmark("classic_control").tasks[index]).require()
+
+
+def test_return_rule_counts_the_episode_so_far(instance_of):
+    """CartPole gives one reward a step: a threshold of 3 holds from the third step on, in every episode."""
+    task = make_task(**{**CART_POLE, "success_threshold": 3.0})
+    env = GymnasiumEnv(task)
+    for seed in (1, 2):
+        env.reset(seed=seed, options={"instance": instance_of(task, seed)})
+        successes = [env.step(np.array([step % 2]))[4]["success"] for step in range(5)]
+        assert successes == [False, False, True, True, True]
+
+
+def test_terminated_rule_follows_the_env(instance_of):
+    """Pumping the mountain car with its velocity reaches the flag: terminated and success come together."""
+    task = make_task(**MOUNTAIN_CAR)
+    env = GymnasiumEnv(task)
+    observation, _ = env.reset(seed=1, options={"instance": instance_of(task, 1)})
+    terminated, steps, info = False, 0, {"success": False}
+    while not terminated and steps < 500:
+        assert info["success"] is False
+        observation, _, terminated, _, info = env.step(np.sign(observation["observation"][1:]))
+        steps += 1
+    assert terminated
+    assert info["success"] is True
+
+
+def test_success_key_is_read_from_info(instance_of):
+    """An id of another package, named with its module, reports success by the key the task chooses."""
+    task = make_task(id="gymnasium_robotics:FetchReach-v4", success_key="is_success")
+    env = GymnasiumEnv(task)
+    observation, _ = env.reset(seed=3, options={"instance": instance_of(task, 3)})
+    assert set(observation) == {"observation", "achieved_goal", "desired_goal"}
+    for _ in range(10):
+        error = observation["desired_goal"] - observation["achieved_goal"]
+        observation, *_, info = env.step(np.append(np.clip(10 * error, -1, 1), 0.0).astype(np.float32))
+    assert info["success"] is True
+
+
+def test_a_success_key_that_is_not_there_is_an_error(instance_of):
+    """A wrong key is an error of the env at the first step, never a failure of the policy."""
+    task = make_task(id="MountainCarContinuous-v0", success_key="sucess")
+    env = GymnasiumEnv(task)
+    env.reset(seed=1, options={"instance": instance_of(task, 1)})
+    with pytest.raises(EnvError, match="no success key 'sucess'"):
+        env.step(np.zeros(1))
+
+
+def test_the_time_limit_is_lifted(instance_of):
+    """CartPole's and MountainCar's registered limits (500, 999) do not truncate."""
+    task = make_task(**MOUNTAIN_CAR)
+    env = GymnasiumEnv(task)
+    env.reset(seed=1, options={"instance": instance_of(task, 1)})
+    assert not any(env.step(np.zeros(1))[3] for _ in range(1001))
+
+
+@pytest.mark.parametrize("action", [0.5, -1.0, 2.0])
+def test_a_choice_is_never_rounded(instance_of, action):
+    """An action that is no index of a Discrete space is the agent's error."""
+    task = make_task(**CART_POLE)
+    env = GymnasiumEnv(task)
+    env.reset(seed=1, options={"instance": instance_of(task, 1)})
+    with pytest.raises(AgentError, match=r"integer in \[0, 1\]"):
+        env.step(np.array([action]))
+
+
+def test_bounds_that_differ_are_slices_of_their_own():
+    """LunarLander-like spaces aside: Pendulum's torque of 2 stands in the slice, in one piece."""
+    (item,) = GymnasiumEnv(make_task(id="Pendulum-v1", success_rule="terminated")).env_spec.action
+    assert (item.name, item.low, item.high) == ("action", -2.0, 2.0)
+
+
+def test_kwargs_reach_the_env():
+    """Arguments of the env's constructor come from the task."""
+    env = GymnasiumEnv(make_task(id="Pendulum-v1", success_rule="terminated", kwargs={"g": 1.5}))
+    assert env._env.unwrapped.g == 1.5
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"id": "CartPole-v1"}, "exactly one of the params"),
+        ({"id": "CartPole-v1", "success_key": "a", "success_rule": "terminated"}, "exactly one of the params"),
+        ({"id": "CartPole-v1", "success_rule": "reward"}, "must be one of terminated, return_at_least"),
+        ({"id": "CartPole-v1", "success_rule": "return_at_least"}, "goes with"),
+        ({**MOUNTAIN_CAR, "success_threshold": 1.0}, "goes with"),
+        ({**MOUNTAIN_CAR, "id": "NoSuchEnv-v0"}, "cannot make 'NoSuchEnv-v0'"),
+        ({**MOUNTAIN_CAR, "id": "no_such_module:Env-v0"}, "cannot make"),
+        ({**MOUNTAIN_CAR, "kwargs": {"no_such": 1}}, "cannot make"),
+        ({**MOUNTAIN_CAR, "kwarg": {}}, "did you mean 'kwargs'"),
+        ({**MOUNTAIN_CAR, "id": "FrozenLake-v1"}, "observation space"),
+    ],
+)
+def test_what_cannot_work_is_refused(params, sentence):
+    """Each bad task ends with a sentence, before any episode."""
+    with pytest.raises(EnvError, match=sentence):
+        GymnasiumEnv(make_task(**params))
+
+
+def test_another_predicate_is_refused():
+    """A goal this family cannot evaluate is refused, not ignored."""
+    goal = Predicate(kind="callable", ref="package.module:check")
+    with pytest.raises(EnvError, match="env_success"):
+        GymnasiumEnv(attrs.evolve(make_task(**MOUNTAIN_CAR), success=goal))
