@@ -165,8 +165,9 @@ def test_numpys_global_generator_is_left_alone(soup):
 
 
 @pytest.mark.parametrize("velocity", [1e4, 1e12, np.nan])
-def test_a_divergent_scene_is_reported(soup, velocity):
+def test_a_divergent_scene_is_reported(soup, velocity, tmp_path, monkeypatch):
     """MuJoCo would reset the scene in silence, and robosuite's controller may raise first; the step names it."""
+    monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings into MUJOCO_LOG.TXT of the working folder
     env, found = soup
     reset(env, found[0])
     env._simulation.data.qvel[:] = velocity
