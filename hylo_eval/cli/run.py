@@ -54,7 +54,13 @@ class Made:
     metavar="REF[:K=V,…]",
     help="A safety filter; repeatable; 'none' for none. Default: finite, and bounds where actions have bounds.",
 )
-@click.option("--run-root", type=click.Path(path_type=Path), default=Path("runs"), show_default=True)
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where run folders go.",
+)
 @click.option("--run-id", default=None, help="Default: time, benchmark and agent.")
 @click.option("--max-attempts", type=int, default=3, show_default=True, help="Tries where the infrastructure fails.")
 @click.option("--fsync", is_flag=True, help="Force every trace to disk, to survive power loss.")
