@@ -138,6 +138,11 @@ class LiberoEnv(gymnasium.Env[Any, Any]):
             self._last = self._observation(raw)
         return self._last, reward, False, False, info
 
+    def gripper_opening(self) -> float:
+        """Metres between the fingers, in the last observation."""
+        left, right = self._last["robot0_gripper_qpos"]
+        return float(left - right)
+
     def close(self) -> None:
         """Free the scene; safe to call twice."""
         if not self._closed:

@@ -123,6 +123,7 @@ class Simulation:
         Raises:
             EnvError: Placement failed ten times.
         """
+        failure: Exception | None = None
         with configured(self._installation), _own_random_numbers():
             self._inner.seed(seed)
             for attempt in range(1, RESET_ATTEMPTS + 1):
@@ -130,11 +131,10 @@ class Simulation:
                 try:
                     self._inner.reset()
                 except self._simulator.placement_error as error:
-                    if attempt == RESET_ATTEMPTS:
-                        raise EnvError(f"fixtures could not be placed in {attempt} attempts: {error}") from error
+                    failure = error
                 else:
                     return attempt
-        raise AssertionError("the loop above returns or raises")
+        raise EnvError(f"fixtures could not be placed in {RESET_ATTEMPTS} attempts: {failure}") from failure
 
     def set_state(self, row: NDArray[np.float64]) -> None:
         """Put time, positions and velocities in place, shape (1 + nq + nv,).

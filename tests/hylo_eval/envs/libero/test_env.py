@@ -164,6 +164,28 @@ def test_numpys_global_generator_is_left_alone(soup):
     np.testing.assert_array_equal(drawn, expected)
 
 
+@pytest.mark.parametrize("failures", [2, 10])
+def test_placement_is_tried_again_but_not_for_ever(soup, monkeypatch, failures):
+    """A sampler that gives up is asked again, counted, and after ten attempts the reset fails as an env error."""
+    env, found = soup
+    inner, placement_error = env._simulation._inner, env._simulation._simulator.placement_error
+    original, calls = inner.reset, []
+
+    def sometimes():
+        calls.append(len(inner.object_property_initializers))
+        if len(calls) <= failures:
+            raise placement_error("Cannot place all objects")
+        return original()
+
+    monkeypatch.setattr(inner, "reset", sometimes)
+    if failures == 10:
+        with pytest.raises(EnvError, match="10 attempts: Cannot place all objects"):
+            reset(env, found[0])
+    else:
+        assert reset(env, found[0])[1]["reset_attempts"] == 3
+    assert calls == [0] * min(failures + 1, 10)
+
+
 @pytest.mark.parametrize("velocity", [1e4, 1e12, np.nan])
 def test_a_divergent_scene_is_reported(soup, velocity, tmp_path, monkeypatch):
     """MuJoCo would reset the scene in silence, and robosuite's controller may raise first; the step names it."""
