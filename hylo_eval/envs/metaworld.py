@@ -126,6 +126,7 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
         self._pristine.restore(simulator)
         simulator.set_task(self._scenes[instance.seed])
         vector, _ = simulator.reset()
+        self._vector: NDArray[Any] = vector
         self._watch.restart()
         info = {
             INSTRUCTION: self._instruction,
@@ -136,9 +137,21 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
         return self._observe(vector), info
 
     def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Apply one action, shape (4,), for five simulation steps. Reward: the simulator's, in [0, 10]."""
+        """Apply one action, shape (4,), for five simulation steps. Reward: the simulator's, in [0, 10].
+
+        A simulation that became unstable says so in ``info``; where nothing can be computed from it any more, the
+        observation is the one before.
+        """
         command = np.asarray(action, dtype=np.float64)
-        vector, reward, terminated, truncated, result = self._simulator.step(command)
+        try:
+            vector, reward, terminated, truncated, result = self._simulator.step(command)
+        except (ArithmeticError, ValueError):
+            # Meta-World computes rotations and rewards from whatever the simulation holds, and stumbles over NaN.
+            unstable = self._watch.check()
+            if unstable is None:
+                raise
+            return self._observe(self._vector), 0.0, False, False, {SUCCESS: False, UNSTABLE: unstable}
+        self._vector = vector
         info: dict[str, Any] = {SUCCESS: _as_bool(result["success"])}
         unstable = self._watch.check()
         if unstable is not None:
