@@ -16,10 +16,13 @@ MAX_SAFE_INTEGER = 2**53 - 1
 MAX_DEPTH = 64
 """Deepest nesting a contract accepts: far above any real task, far below the interpreter's recursion limit."""
 
+_EXPONENT_FROM = 1e21
+"""From here on RFC 8785 writes a number with an exponent, and readers take it for a float."""
+
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C901 - one case a JSON type
+def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C901, PLR0912 - one case a JSON type
     """Refuse what canonical JSON cannot hold exactly.
 
     Raises:
@@ -42,6 +45,10 @@ def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C90
         case float():
             if not math.isfinite(value):
                 raise ContractError(f"holds {value!r}; JSON has only finite numbers", path=path)
+            if MAX_SAFE_INTEGER < abs(value) < _EXPONENT_FROM and value.is_integer():
+                raise ContractError(
+                    f"holds {value!r}, which is written as an integer that JSON readers round", path=path
+                )
         case list() | tuple():
             for index, item in enumerate(cast("list[Any]", value)):
                 check_json(item, f"{path}[{index}]", depth + 1)
@@ -81,6 +88,14 @@ def digest_bytes(data: bytes) -> str:
 def is_digest(text: str) -> bool:
     """Whether a text has the form ``sha256:<64 hexadecimal digits>``."""
     return _DIGEST.fullmatch(text) is not None
+
+
+def describe(value: object) -> str:
+    """A value as an error text shows it: short, and with its type when the text alone would mislead."""
+    text = repr(value)
+    if len(text) > 60:
+        text = f"{text[:57]}..."
+    return text if isinstance(value, (str, bool, int, float)) or value is None else f"{text} ({type(value).__name__})"
 
 
 def join(path: str, key: str) -> str:

@@ -7,7 +7,6 @@ every error a :class:`ContractError` that names the file and the path of the off
 from __future__ import annotations
 
 import difflib
-import operator
 import types
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -56,8 +55,7 @@ def unstructure(contract: Record) -> dict[str, Any]:
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(detailed_validation=True, forbid_extra_keys=True, omit_if_default=True)
     for scalar in _SCALARS:
-        converter.register_structure_hook_func(partial(operator.is_, scalar), _structure_scalar)
-    converter.register_structure_hook_func(_is_enum, _structure_enum)
+        converter.register_structure_hook(scalar, _structure_scalar)
     converter.register_structure_hook_func(_is_literal, lambda value, _: value)
     converter.register_structure_hook_factory(_is_tuple, partial(_structure_tuple, converter))
     converter.register_structure_hook_factory(_is_mapping, partial(_structure_mapping, converter))
@@ -74,6 +72,8 @@ def _converter() -> cattrs.Converter:
 
 
 def _structure_scalar(value: Any, cls: type) -> Any:
+    if _is_enum(cls):  # cattrs takes an enum of text for the text it derives from
+        return _structure_enum(value, cls)
     accepted, name = _SCALARS[cls]
     if not isinstance(value, accepted) or (isinstance(value, bool) and cls is not bool):
         raise ContractError(f"must be {name}, not {describe(value)}")

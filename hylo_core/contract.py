@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import attrs
 
-from hylo_core.canonical import canonical_json, digest
+from hylo_core.canonical import canonical_json, describe, digest
 from hylo_core.errors import ContractError
 
 if TYPE_CHECKING:
@@ -55,14 +55,6 @@ class Contract(Record):
     def digest(self) -> str:
         """``sha256:<hex>`` of :meth:`to_json`."""
         return digest(self.to_dict())
-
-
-def describe(value: object) -> str:
-    """A value as an error text shows it: short, and with its type when the text alone would mislead."""
-    text = repr(value)
-    if len(text) > 60:
-        text = f"{text[:57]}..."
-    return text if isinstance(value, (str, bool, int, float)) or value is None else f"{text} ({type(value).__name__})"
 
 
 def text(*, empty: bool = True) -> Validator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, cast
 
-from hylo_core.canonical import check_json
+from hylo_core.canonical import check_json, describe
 from hylo_core.errors import ContractError
 
 V_co = TypeVar("V_co", covariant=True)
@@ -60,7 +60,7 @@ def freeze_mapping(path: str) -> Any:
 
     def convert(value: object) -> FrozenMapping[Any]:
         if not isinstance(value, Mapping):
-            raise ContractError(f"must be a mapping, not {type(value).__name__}", path=path)
+            raise ContractError(f"must be a mapping, not {describe(value)}", path=path)
         return freeze(cast("Mapping[str, Any]", value), path)
 
     return convert

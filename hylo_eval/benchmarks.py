@@ -67,10 +67,19 @@ def load_benchmark(path: Path) -> Benchmark:
         EvalError: The file cannot be read or is not TOML (with the line).
         ContractError: It breaks a contract (with the path of the value).
     """
+    return parse_benchmark(read_benchmark_file(path), source=str(path))
+
+
+def read_benchmark_file(path: Path) -> dict[str, Any]:
+    """The content of a benchmark file, before any contract looks at it.
+
+    Raises:
+        EvalError: The file cannot be read or is not TOML (with the line).
+    """
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise EvalError(f"{path} is larger than {MAX_FILE_BYTES} bytes, too large for a benchmark file")
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise EvalError(f"there is no benchmark file {path}", fix="hylo-eval list benchmarks") from error
     except OSError as error:
@@ -81,7 +90,6 @@ def load_benchmark(path: Path) -> Benchmark:
         raise EvalError(f"{path}: is nested too deeply to be a benchmark file") from error
     except tomllib.TOMLDecodeError as error:
         raise EvalError(f"{path}: is not valid TOML: {error}") from error
-    return parse_benchmark(document, source=str(path))
 
 
 def parse_benchmark(document: Mapping[str, Any], *, source: str = "") -> Benchmark:

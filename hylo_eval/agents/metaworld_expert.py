@@ -49,9 +49,7 @@ class MetaworldExpert:
         self.info = AgentInfo(name="metaworld-expert", version="1", components=components)
         self.spec = AgentSpec(
             action=(
-                ActionSlice(
-                    name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"
-                ),
+                ActionSlice(name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"),
                 ActionSlice(
                     name="gripper",
                     start=3,

@@ -29,7 +29,22 @@ EXIT_INCOMPLETE: Final = 3
 EXIT_INTERRUPTED: Final = 130
 
 
-class LazyGroup(click.Group):
+class SuggestingGroup(click.Group):
+    """A group that suggests a near name for a command it does not have."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or suggest one."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            from hylo_eval.suggest import did_you_mean
+
+            ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], known)}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(SuggestingGroup):
     """A group that knows its commands' names and summaries without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -43,16 +58,6 @@ class LazyGroup(click.Group):
         from hylo_core.refs import load_ref
 
         return load_ref(COMMANDS[cmd_name][0])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or suggest one."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from hylo_eval.suggest import did_you_mean
-
-            ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands from the literals."""

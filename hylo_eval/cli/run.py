@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 
 from hylo_eval import plugins
 from hylo_eval.benchmarks import env_of, find_benchmark
+from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.options import read_options, split_pairs
@@ -65,9 +65,12 @@ def run(**options: Any) -> int:
     Ends with 0 when every episode has an outcome, 3 when something was not scored because of the infrastructure,
     or nothing was scored at all.
     """
-    with _StdoutOfSimulators() as stdout:
+    with stdout_to_stderr():
         result = evaluate_command(**options)
-    _report(result, as_json=options["as_json"], stdout=stdout)
+    if options["as_json"]:
+        click.echo(json.dumps(_as_json(result), indent=2))
+    else:
+        _print_report(result)
     return result.exit_code
 
 
@@ -225,25 +228,6 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-class _StdoutOfSimulators:
-    """Sends what simulators print to standard error, also from C, so that standard output is ours."""
-
-    def __enter__(self) -> Any:
-        import os
-
-        sys.stdout.flush()
-        self._ours = os.dup(1)
-        os.dup2(2, 1)
-        return os.fdopen(os.dup(self._ours), "w", encoding="utf-8", errors="replace")
-
-    def __exit__(self, *_: object) -> None:
-        import os
-
-        sys.stdout.flush()
-        os.dup2(self._ours, 1)
-        os.close(self._ours)
-
-
 class _Progress:
     """Says on standard error how far the run is: a bar on a terminal, a line every 30 seconds elsewhere."""
 
@@ -293,14 +277,6 @@ class _Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-
-def _report(result: EvalResult, *, as_json: bool, stdout: Any) -> None:
-    with stdout:
-        if as_json:
-            stdout.write(json.dumps(_as_json(result), indent=2) + "\n")
-            return
-    _print_report(result)
 
 
 def _as_json(result: EvalResult) -> dict[str, Any]:

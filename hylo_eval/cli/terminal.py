@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from hylo_eval.scoring.aggregate import ScoreSummary
+
+
+_ENDLESS = 100_000
+"""Columns of what is not a terminal: a pipe or a file has lines of any length."""
 
 
 def printable(text: str) -> str:
@@ -18,11 +25,77 @@ def printable(text: str) -> str:
     )
 
 
+def printable_line(text: str) -> str:
+    """Printable text without line breaks: what is one entry must not look like several."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that neither guesses at numbers nor reads markup in data."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def print_table(
+    out: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()
+) -> None:
+    """Print rows in columns; cells are made harmless here.
+
+    On a terminal the last column wraps within itself; elsewhere every row is one line, whatever its length.
+
+    Args:
+        out: Where to.
+        headers: One for each column.
+        rows: Cells as text, as many as there are headers.
+        numbers: Headers of the columns that are aligned to the right.
+    """
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for header in headers:
+        last = header == headers[-1]
+        table.add_column(
+            header,
+            justify="right" if header in numbers else "left",
+            no_wrap=not (last and out.is_terminal),
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*map(printable_line, row))
+    if out.is_terminal:
+        out.print(table, soft_wrap=False)
+        return
+    from rich.console import Console
+
+    drawn = StringIO()
+    endless = Console(file=drawn, width=_ENDLESS, highlight=False, markup=False, emoji=False)
+    endless.print(table)
+    for line in drawn.getvalue().splitlines():
+        out.print(line.rstrip())
+
+
+def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> None:
+    """Print a text after a head, on a terminal wrapped so that every line starts below the first.
+
+    Args:
+        out: Where to.
+        head: What stands at the left, as wide as the indentation is to be.
+        text: Anything; made harmless here.
+        style: The head's style on a terminal with colours.
+    """
+    import textwrap
+
+    from rich.text import Text
+
+    lines = [printable_line(text)]
+    if out.is_terminal:
+        # Paths and digests are not broken: somebody will copy them.
+        width = max(20, out.width - len(head))
+        lines = textwrap.wrap(lines[0], width, break_long_words=False, break_on_hyphens=False) or [""]
+    out.print(Text.assemble((head, style), lines[0]))
+    for line in lines[1:]:
+        out.print(Text(" " * len(head) + line))
 
 
 def percent(share: float) -> str:

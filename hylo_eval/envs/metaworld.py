@@ -172,9 +172,7 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
     def _check_scenes(self, pinned: str | None) -> None:
         init = self._task.init
         if not isinstance(init, InitStateRef) or init.count != len(self._scenes):
-            raise EnvError(
-                f"task {self._task.id!r} must have init.count = {len(self._scenes)}, the scenes MT1 draws"
-            )
+            raise EnvError(f"task {self._task.id!r} must have init.count = {len(self._scenes)}, the scenes MT1 draws")
         if pinned is None:
             return
         found = scenes_digest(self._scenes)
@@ -282,7 +280,7 @@ def freeze(benchmark_id: str) -> Benchmark:
         version="1.0",
         tasks=tuple(_freeze_task(package, name, at_end=at_end) for name in names),
         splits=divided if benchmark_id == "metaworld_mt10_dev" else whole,
-                metadata={
+        metadata={
             "env": "metaworld",
             "upstream": "metaworld 3.1.1",
             "protocol": "arXiv:1910.10897; success at the last step" if at_end else "arXiv:1910.10897",
@@ -320,9 +318,7 @@ def _parse_uri(task: TaskSpec) -> tuple[int, str]:
     uri = task.init.uri if isinstance(task.init, InitStateRef) else ""
     match = _URI.fullmatch(uri)
     if match is None:
-        raise EnvError(
-            f"init.uri of task {task.id!r} must be metaworld://MT1/<scene seed>/<task name>, not {uri!r}"
-        )
+        raise EnvError(f"init.uri of task {task.id!r} must be metaworld://MT1/<scene seed>/<task name>, not {uri!r}")
     return int(match.group(1)), match.group(2)
 
 

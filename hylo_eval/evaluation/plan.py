@@ -94,7 +94,7 @@ def plan_run(
             raise EvalError("--key names one instance; leave --task out")
         instances = [_keyed(instances, key, split)]
     elif tasks:
-        chosen = {_task(benchmark, name).id for name in tasks}
+        chosen = {find_task(benchmark, name).id for name in tasks}
         instances = [instance for instance in instances if instance.spec.id in chosen]
     if episodes is not None:
         instances = [instance for instance in instances if instance.episode_index < episodes]
@@ -115,7 +115,12 @@ def _split(benchmark: Benchmark, split: str | None) -> str:
     return split
 
 
-def _task(benchmark: Benchmark, name: str) -> TaskSpec:
+def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
+    """The task of an id, an unambiguous end of an id, or a position.
+
+    Raises:
+        EvalError: There is none; the text suggests near names.
+    """
     by_id = {task.id: task for task in benchmark.tasks}
     if name in by_id:
         return by_id[name]

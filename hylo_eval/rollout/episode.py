@@ -33,6 +33,7 @@ from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
 from hylo_eval.rollout.chunks import ChunkBuffer
 from hylo_eval.rollout.observe import ObservationView, read_only
+from hylo_eval.safety.finite import NonFiniteGuard
 from hylo_eval.traces.layout import episode_id
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
 
@@ -305,6 +306,7 @@ class _Episode:
     def _filter(self, index: int, proposed: Any, observation: Mapping[str, Any]) -> Any:
         self.phase = "filter"
         action = proposed
+        known_finite = None
         for safety_filter in self.safety:
             filtered = safety_filter.apply(action, observation)
             if filtered.action is not action or filtered.abort:
@@ -323,8 +325,14 @@ class _Episode:
                 if filtered.abort:
                     raise SafetyAbort(f"{safety_filter.name}: {filtered.reason}")
                 action = filtered.action
-        # Finite only if every entry is; the product can overflow, so a miss is looked at again.
-        if not math.isfinite(np.vdot(action, action)) and not np.isfinite(action).all():
+            if type(safety_filter) is NonFiniteGuard:
+                known_finite = action
+        # The sum is finite only if every entry is; it can also overflow, so a miss is looked at again.
+        if (
+            action is not known_finite
+            and not math.isfinite(sum(action.ravel().tolist()))
+            and not np.isfinite(action).all()
+        ):
             raise AgentError("the action is not finite")
         return action
 

@@ -42,8 +42,8 @@ class NonFiniteGuard:
         Raises:
             AgentError: It is not finite and there is nothing to hold.
         """
-        # Finite only if every entry is; it can also overflow, so a miss is looked at again.
-        if math.isfinite(action.dot(action)) or np.isfinite(action).all():
+        # The sum is finite only if every entry is; it can also overflow, so a miss is looked at again.
+        if math.isfinite(sum(action.ravel().tolist())) or np.isfinite(action).all():
             self._last = action
             return FilteredAction(action)
         bad = ", ".join(str(index) for index in np.flatnonzero(~np.isfinite(action)))

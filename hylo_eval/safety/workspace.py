@@ -67,10 +67,10 @@ class WorkspaceBox:
         origin = np.asarray(observation[self.position], dtype=np.float64) if self._delta else np.zeros(3)
         command = action[self._entries]
         target = origin + command * self.scale
-        inside = np.minimum(np.maximum(target, self.low), self.high)
-        # Outside already: never push further out, but do not drag the robot back against its command either.
-        if self._delta:
-            inside = np.where(np.abs(target - origin) < np.abs(inside - origin), target, inside)
+        # Outside already: never further out, but free to come back at its own pace.
+        low = np.minimum(self.low, origin) if self._delta else self.low
+        high = np.maximum(self.high, origin) if self._delta else self.high
+        inside = np.minimum(np.maximum(target, low), high)
         if np.array_equal(inside, target) or not np.isfinite(command).all():
             return FilteredAction(action)
         changed = action.copy()

@@ -26,21 +26,21 @@ def encode_number(value: float) -> float | str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def encode_value(value: Any) -> Any:
-    """A low-dimensional observation or an action as orjson takes it (with ``OPT_SERIALIZE_NUMPY``)."""
-    if type(value) is np.ndarray:
-        if value.dtype.kind == "f":
-            flat = value.ravel()
-            # The dot product is finite only if every number is: one call for the common case. It can also overflow.
-            if not math.isfinite(flat.dot(flat)) and not np.isfinite(value).all():
-                return _encode_list(value.tolist())
-        return value if value.flags.c_contiguous else np.ascontiguousarray(value)
+def encode_value(value: Any) -> Any:  # noqa: PLR0911 - one case a kind of value
+    """A value as orjson takes it (with ``OPT_SERIALIZE_NUMPY``), at any depth, with texts for non-finite numbers."""
+    if isinstance(value, np.ndarray):
+        array = cast("np.ndarray[Any, np.dtype[Any]]", value)
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            return encode_value(array.tolist())
+        return np.asarray(array, order="C")  # ascontiguousarray would turn a number into a list
+    if isinstance(value, np.generic):
+        return encode_value(cast("Any", value).item())
     if isinstance(value, float):
         return encode_number(float(value))
-    if isinstance(value, np.generic):
-        return encode_value(value.item())
+    if isinstance(value, Mapping):
+        return {key: encode_value(item) for key, item in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, (list, tuple)):
-        return _encode_list(value)
+        return [encode_value(item) for item in cast("list[Any]", value)]
     return value
 
 
@@ -70,9 +70,3 @@ def split_observation(observation: Mapping[str, Any]) -> tuple[tuple[str, ...], 
     """The keys kept as numbers or text, and the keys kept as digests."""
     pictures = tuple(key for key, value in observation.items() if is_picture(value))
     return tuple(key for key in observation if key not in pictures), pictures
-
-
-def _encode_list(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_encode_list(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    return encode_value(value)

@@ -114,7 +114,7 @@ class _Reading:
             raise TraceError(self._path, self._number, where)
         if kind != "grade":
             self._trace.update(line)
-            self._behaviour.update(self._stable(line, event))
+            self._behaviour.update(self._stable(line, kind, event))
         try:
             reader(event, any(text in line for text in _NON_FINITE))
         except ContractError as error:
@@ -137,16 +137,16 @@ class _Reading:
             behaviour_sha256=f"sha256:{self._behaviour.hexdigest()}" if self._end else "",
         )
 
-    def _stable(self, line: bytes, event: Mapping[str, Any]) -> bytes:
+    def _stable(self, line: bytes, kind: str, event: Mapping[str, Any]) -> bytes:
         """The bytes the writer hashed: the line without its last member ``volatile``."""
-        if "volatile" not in event:
-            return line
-        cut = line.find(_VOLATILE)
-        if line.find(_VOLATILE, cut + 1) >= 0:
+        cut = line.find(_VOLATILE) if "volatile" in event else -1
+        if cut >= 0 and line.find(_VOLATILE, cut + 1) >= 0:
             # A member of that name also stands deeper: take the cut that leaves the rest of the object whole.
             cut = self._top_level_cut(line, event)
         if cut < 0:
-            raise TraceError(self._path, self._number, "holds 'volatile' elsewhere than last")
+            # Nothing volatile, or another tool has written the line again with other white space: write it as we would.
+            stable = {name: value for name, value in event.items() if name != "volatile"}
+            return orjson.dumps({"type": kind, **stable}) + b"\n"
         return line[:cut] + b"}\n"
 
     @staticmethod

@@ -21,7 +21,7 @@ from hylo_core.trace import (
     StepEvent,
 )
 from hylo_eval.errors import EvalError
-from hylo_eval.traces.encoding import encode_number, encode_value
+from hylo_eval.traces.encoding import encode_value
 
 PARTIAL: Final = ".partial"
 _OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY
@@ -94,26 +94,24 @@ class TraceWriter:
             "settle_steps": event.settle_steps,
             "state_digest": event.state_digest,
             "model_digest": event.model_digest,
-            "observation": _encode_members(event.observation),
-            "images": dict(event.images),
+            "observation": event.observation,
+            "images": event.images,
         }
         self._write(stable, event.volatile)
 
     def step(self, event: StepEvent) -> None:
         """Write one control step: the hot path of the harness."""
-        reward = event.reward
-        applied = encode_value(event.applied)
         stable: dict[str, Any] = {
             "type": "step",
             "index": event.index,
-            "proposed": applied if event.proposed is event.applied else encode_value(event.proposed),
-            "applied": applied,
+            "proposed": event.proposed,
+            "applied": event.applied,
             "inference": event.inference,
-            "reward": reward if reward - reward == 0.0 else encode_number(reward),
+            "reward": event.reward,
             "terminated": event.terminated,
             "truncated": event.truncated,
             "success": event.success,
-            "observation": {key: encode_value(value) for key, value in event.observation.items()},
+            "observation": event.observation,
         }
         if event.images:
             stable["images"] = event.images
@@ -130,8 +128,8 @@ class TraceWriter:
             "index": event.index,
             "filter": event.filter,
             "reason": event.reason,
-            "proposed": encode_value(event.proposed),
-            "applied": encode_value(event.applied),
+            "proposed": event.proposed,
+            "applied": event.applied,
             "abort": event.abort,
         }
         self._write(stable, None)
@@ -176,7 +174,7 @@ class TraceWriter:
         self.close()
 
     def _write(self, stable: Mapping[str, Any], volatile: Mapping[str, Any] | None) -> None:
-        encoded = orjson.dumps(stable, option=_OPTIONS)
+        encoded = _encode(stable)
         self._stable.append(encoded)
         self._lines.append(_join(encoded, volatile))
         self._pending += len(encoded)
@@ -203,5 +201,16 @@ def _join(stable: bytes, volatile: Mapping[str, Any] | None) -> bytes:
     return stable[:-1] + b',"volatile":' + orjson.dumps(volatile, default=dict) + b"}\n"
 
 
-def _encode_members(members: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: encode_value(value) for key, value in members.items()}
+def _encode(stable: Mapping[str, Any]) -> bytes:
+    """The stable part as bytes.
+
+    orjson reads contiguous arrays and plain numbers as they are, and writes null for what is not finite. So a line
+    without null is right as it stands; any other is encoded again, value by value.
+    """
+    try:
+        encoded = orjson.dumps(stable, option=_OPTIONS)
+    except TypeError:
+        return orjson.dumps(encode_value(stable), option=_OPTIONS)
+    if b"null" in encoded:
+        return orjson.dumps(encode_value(stable), option=_OPTIONS)
+    return encoded

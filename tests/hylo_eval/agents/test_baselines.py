@@ -172,7 +172,7 @@ def test_an_action_that_is_no_list_of_numbers_is_refused(tmp_path, applied):
     path = tmp_path / "a.jsonl"
     start = json.dumps({"type": "episode_start", "instance": instance_of(1).to_dict()})
     path.write_text(start + '\n{"type": "step", "applied": ' + applied + "}\n")
-    with pytest.raises(TraceError, match="a.jsonl:2"):
+    with pytest.raises(TraceError, match=r"a\.jsonl:2"):
         ReplayAgent(str(path)).open_episode(instance_of(1), "", 0)
 
 

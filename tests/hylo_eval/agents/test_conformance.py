@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 import pytest
@@ -20,13 +22,13 @@ def shown(recorded):
 
 
 class NoInfo(ReachScripted):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.info = {"name": "dict"}
 
 
 class OtherUnit(ReachScripted):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         (item,) = self.spec.action
         self.spec = attrs.evolve(self.spec, action=(attrs.evolve(item, unit="cm/s"),))
@@ -76,7 +78,7 @@ class SharedQueue(ReachScripted):
 
 
 class ReusedBuffer(ReachScripted):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.buffer = np.zeros(3)
 
@@ -86,7 +88,7 @@ class ReusedBuffer(ReachScripted):
 
 
 class AnyOption(ReachScripted):
-    def __init__(self, **_):
+    def __init__(self, **_: Any) -> None:
         super().__init__()
 
 

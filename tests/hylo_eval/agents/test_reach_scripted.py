@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def test_conforms(task, recorded):
     check_agent(ReachScripted, instance, observations, env_spec=spec).require()
 
 
-def command(position, goal, **options):
+def command(position, goal, **options: Any):
     session = ReachScripted(**options).open_episode(None, "", 0)
     return session.act({"position": np.array(position), "goal": np.array(goal)}).actions
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import gymnasium
 import numpy as np
@@ -20,13 +22,13 @@ def task():
 
 
 class PlainSpaces(ReachEnv):
-    def __init__(self, task):
+    def __init__(self, task) -> None:
         super().__init__(task)
         self.observation_space = gymnasium.spaces.Box(-1, 1, (3,))
 
 
 class OtherInstruction(ReachEnv):
-    def reset(self, **arguments):
+    def reset(self, **arguments: Any):
         observation, info = super().reset(**arguments)
         return observation, {**info, "instruction": "do something else"}
 
@@ -50,13 +52,13 @@ class OtherKey(ReachEnv):
 
 
 class UnnamedObservation(ReachEnv):
-    def __init__(self, task):
+    def __init__(self, task) -> None:
         super().__init__(task)
         self.env_spec = attrs.evolve(self.env_spec, state=self.env_spec.state[:2])
 
 
 class OtherBounds(ReachEnv):
-    def __init__(self, task):
+    def __init__(self, task) -> None:
         super().__init__(task)
         (item,) = self.env_spec.action
         self.env_spec = attrs.evolve(self.env_spec, action=(attrs.evolve(item, high=1.0),))
@@ -65,7 +67,7 @@ class OtherBounds(ReachEnv):
 class TimeLimit(ReachEnv):
     steps = 0
 
-    def reset(self, **arguments):
+    def reset(self, **arguments: Any):
         self.steps = 0
         return super().reset(**arguments)
 
@@ -78,15 +80,15 @@ class TimeLimit(ReachEnv):
 class ResetCounter(ReachEnv):
     resets = 0
 
-    def reset(self, **arguments):
-        observation, info = super().reset(**arguments)
+    def reset(self, **arguments: Any):
+        _, info = super().reset(**arguments)
         self.resets += 1
         self._position = self._position + 1e-9 * self.resets
         return self._observe(), info
 
 
 class GlobalGenerator(ReachEnv):
-    def reset(self, **arguments):
+    def reset(self, **arguments: Any):
         _, info = super().reset(**arguments)
         self._position = self._position + 1e-6 * np.random.uniform(size=3)  # noqa: NPY002 - the fault
         return self._observe(), info
@@ -106,7 +108,7 @@ class AnyInstance(ReachEnv):
 
 
 class AnyOption(ReachEnv):
-    def __init__(self, task, **_):
+    def __init__(self, task, **_: Any) -> None:
         super().__init__(task)
 
 
@@ -126,7 +128,7 @@ class ReusedBuffer(ReachEnv):
 
 
 class NoVersions(ReachEnv):
-    def __init__(self, task):
+    def __init__(self, task) -> None:
         super().__init__(task)
         self.versions = {}
 
@@ -140,7 +142,7 @@ class ClosesOnce(ReachEnv):
 class WrongGripper(ReachEnv):
     """The third velocity posing as a gripper that opens downwards."""
 
-    def __init__(self, task):
+    def __init__(self, task) -> None:
         super().__init__(task)
         (item,) = self.env_spec.action
         motion = attrs.evolve(item, stop=2)
@@ -208,7 +210,7 @@ def test_an_env_without_a_spec_breaks_rules_but_raises_nothing(task):
     """What a foreign env lacks becomes findings, not a crash of the check."""
 
     class Bare(ReachEnv):
-        def __init__(self, task):
+        def __init__(self, task) -> None:
             super().__init__(task)
             self.env_spec = None
 
@@ -220,7 +222,7 @@ def test_unknown_slices_are_not_held_against_an_env(task):
     """An env that says its action is unknown keeps the rule: unknown is a value."""
 
     class Unknown(ReachEnv):
-        def __init__(self, task):
+        def __init__(self, task) -> None:
             super().__init__(task)
             self.env_spec = EnvSpec(state=self.env_spec.state)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import gymnasium
 import numpy as np
@@ -14,7 +16,7 @@ from hylo_eval.envs.gymnasium import GymnasiumEnv, _action_slices
 from hylo_eval.errors import AgentError, EnvError
 
 
-def make_task(**params):
+def make_task(**params: Any):
     return TaskSpec(
         id="gymnasium/test",
         version="1",

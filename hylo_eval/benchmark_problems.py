@@ -1,0 +1,120 @@
+"""Everything that is wrong with a benchmark file, not only the first thing.
+
+Nothing that the file names is imported, except the env factories of Hylo's own families: a file may come from
+anywhere, and looking at it must not run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+from hylo_core.benchmark import Benchmark
+from hylo_core.errors import ContractError, HyloError
+from hylo_core.task import TaskSpec
+from hylo_eval.benchmarks import ENV, ENV_OPTIONS, env_of, parse_benchmark, read_benchmark_file
+from hylo_eval.errors import EvalError
+
+_REQUIRED: Final = ("id", "version", ENV, "tasks", "splits")
+_MINIMAL_TASK: Final[Mapping[str, Any]] = {
+    "id": "task",
+    "version": "1",
+    "instruction": "",
+    "init": {"kind": "seed"},
+    "success": {"kind": "builtin", "name": "env_success"},
+    "max_steps": 1,
+}
+_MINIMAL: Final[Mapping[str, Any]] = {
+    "id": "benchmark",
+    "version": "1",
+    ENV: "reach",
+    "tasks": [_MINIMAL_TASK],
+    "splits": {"heldout": [0]},
+}
+"""A benchmark with nothing wrong, beside which each member of a faulty one is looked at alone."""
+
+
+def benchmark_problems(path: Path) -> tuple[HyloError, ...]:
+    """What is wrong with a file; each problem names the file and the path of the value. None: it is valid.
+
+    One problem for each member of the file and each member of a task: within one of them, the first.
+    """
+    source = str(path)
+    try:
+        document = read_benchmark_file(path)
+    except EvalError as error:
+        return (error,)
+    try:
+        benchmark = parse_benchmark(document, source=source)
+    except ContractError as whole:
+        found = tuple(_member_problems(document, source))
+        # Every member is right by itself: what is wrong is how they go together.
+        return found or (whole,)
+    return tuple(_env_problems(benchmark, source))
+
+
+def _member_problems(document: Mapping[str, Any], source: str) -> Iterator[ContractError]:
+    for name in _REQUIRED:
+        if name not in document:
+            yield ContractError("is missing", path=name, source=source)
+    for name, value in document.items():
+        if name == "tasks" and isinstance(value, list) and value:
+            yield from _task_problems(cast("list[Any]", value), source)
+        elif name == "max_steps" and isinstance(value, Mapping) and value:
+            # Overrides name tasks, so they are looked at beside tasks of those names.
+            tasks = [{**_MINIMAL_TASK, "id": key} for key in cast("Mapping[str, Any]", value)]
+            yield from _problem(parse_benchmark, {**_MINIMAL, "tasks": tasks, name: value}, "", source)
+        else:
+            yield from _problem(parse_benchmark, {**_MINIMAL, name: value}, "", source)
+
+
+def _task_problems(tasks: list[Any], source: str) -> Iterator[ContractError]:
+    first_with: dict[Any, int] = {}
+    for index, task in enumerate(tasks):
+        path = f"tasks[{index}]"
+        found = list(_problem(TaskSpec.from_dict, task, path, source))
+        if found and isinstance(task, Mapping):
+            found = list(_task_member_problems(cast("Mapping[str, Any]", task), path, source)) or found
+        yield from found
+        name = cast("Mapping[str, Any]", task).get("id") if isinstance(task, Mapping) else None
+        if isinstance(name, str) and first_with.setdefault(name, index) != index:
+            reason = f"repeats {name!r} of tasks[{first_with[name]}]"
+            yield ContractError(reason, path=f"{path}.id", source=source)
+
+
+def _task_member_problems(task: Mapping[str, Any], path: str, source: str) -> Iterator[ContractError]:
+    for name in _MINIMAL_TASK:
+        if name not in task:
+            yield ContractError("is missing", path=f"{path}.{name}", source=source)
+    for name, value in task.items():
+        # success_at = "end" is right only beside stop_on_success = false.
+        beside = {"stop_on_success": False} if name == "success_at" else {}
+        yield from _problem(TaskSpec.from_dict, {**_MINIMAL_TASK, **beside, name: value}, path, source)
+
+
+def _problem(
+    build: Callable[[Mapping[str, Any]], object], members: Mapping[str, Any], path: str, source: str
+) -> Iterator[ContractError]:
+    try:
+        build(members)
+    except ContractError as error:
+        yield error.under(path, source=source)
+
+
+def _env_problems(benchmark: Benchmark, source: str) -> Iterator[HyloError]:
+    from hylo_eval import plugins
+    from hylo_eval.options import read_options
+
+    env, options = env_of(benchmark)
+    try:
+        ref = plugins.ref_of("envs", env)
+    except EvalError as error:
+        yield ContractError(error.message, path=ENV, source=source)
+        return
+    if not options or not ref.startswith("hylo_eval."):
+        return
+    try:
+        read_options(plugins.load("envs", env), options, what=f"env {env!r}")
+    except EvalError as error:
+        yield ContractError(error.message, path=ENV_OPTIONS, source=source)

@@ -1,0 +1,173 @@
+"""``hylo-eval check-env``."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from hylo_core.task import Predicate, SeedInit, TaskSpec
+from hylo_eval import plugins
+from hylo_eval.benchmarks import benchmark_files, env_of, find_benchmark, load_benchmark
+from hylo_eval.cli.group import EXIT_USAGE
+from hylo_eval.cli.terminal import console, print_hanging, printable
+from hylo_eval.errors import EvalError
+from hylo_eval.options import read_options, split_pairs
+
+if TYPE_CHECKING:
+    from hylo_core.benchmark import Benchmark
+    from hylo_eval.conformance import ConformanceReport
+
+_MARKS: Mapping[str, tuple[str, str]] = {
+    "kept": ("ok    ", "green"),
+    "broken": ("BROKEN", "bold red"),
+    "not_applicable": ("n/a   ", "dim"),
+}
+
+
+@attrs.frozen(kw_only=True)
+class Subject:
+    """What is checked.
+
+    Attributes:
+        env: Alias or reference of the factory.
+        defaults: Options that the benchmark gives it.
+        task: What to make it for.
+        seeds: Two seeds of the task.
+    """
+
+    env: str
+    defaults: Mapping[str, Any]
+    task: TaskSpec
+    seeds: tuple[int, int]
+
+
+@click.command("check-env")
+@click.argument("name", metavar="BENCH|ENV")
+@click.option("--task", default=None, metavar="ID|N", help="The task to make the env for. Default: the first.")
+@click.option("--env-arg", multiple=True, metavar="K=V", help="An option of the environment; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
+def check_env(*, name: str, task: str | None, env_arg: tuple[str, ...], as_json: bool) -> int:
+    """Check an environment against the contract, rule by rule.
+
+    BENCH is a benchmark, whose env is checked on one of its tasks. ENV is an alias or a reference of an env factory,
+    checked on the first shipped benchmark that uses it, or on a plain task without params. Every rule is run, so one
+    report shows all that is wrong. Ends with 2 when a rule is broken.
+    """
+    from hylo_eval.cli.streams import stdout_to_stderr
+
+    given = split_pairs(env_arg, "--env-arg")
+    with stdout_to_stderr():
+        from hylo_eval.envs.conformance import check_env as check
+
+        subject = find_subject(name, task)
+        factory = plugins.load("envs", subject.env)
+        what = f"env {subject.env!r}"
+        options = {
+            **read_options(factory, subject.defaults, what=what),
+            **read_options(factory, given, what=what),
+        }
+        report = check(factory, subject.task, seeds=subject.seeds, **options)
+    if as_json:
+        click.echo(json.dumps(_as_json(subject, options, report), indent=2))
+    else:
+        _print(subject, report)
+    return 0 if report.ok else EXIT_USAGE
+
+
+def find_subject(name: str, task: str | None) -> Subject:
+    """What a name on the command line stands for: a benchmark first, then an env.
+
+    Raises:
+        EvalError: It is neither, or has no such task.
+    """
+    if name in benchmark_files() or name.endswith(".toml") or "/" in name:
+        return _of_benchmark(find_benchmark(name), task)
+    if any(plugin.name == name for plugin in plugins.plugins("envs")):
+        return _of_env(name, task)
+    if ":" in name:
+        found = plugins.load("envs", name)
+        return _of_env(name, task) if _takes_a_task(found) else _of_benchmark(find_benchmark(name), task)
+    # Neither: the benchmark's error suggests near benchmarks, and envs are named beside it.
+    try:
+        return _of_benchmark(find_benchmark(name), task)
+    except EvalError as error:
+        envs = ", ".join(plugin.name for plugin in plugins.plugins("envs"))
+        raise EvalError(f"{error.message}; envs are {envs}", fix="hylo-eval list") from None
+
+
+def _takes_a_task(found: Any) -> bool:
+    """Whether a loaded reference is an env factory: it is called with a task. A benchmark's is called with nothing."""
+    return callable(found) and bool(inspect.signature(found).parameters)
+
+
+def _of_benchmark(benchmark: Benchmark, task: str | None) -> Subject:
+    from hylo_eval.evaluation.plan import find_task
+
+    env, defaults = env_of(benchmark)
+    seeds = next((split[:2] for split in benchmark.splits.values() if len(split) > 1), (0, 1))
+    return Subject(
+        env=env,
+        defaults=defaults,
+        task=benchmark.tasks[0] if task is None else find_task(benchmark, task),
+        seeds=(seeds[0], seeds[1]),
+    )
+
+
+def _of_env(env: str, task: str | None) -> Subject:
+    ref = plugins.ref_of("envs", env)
+    for path in benchmark_files().values():
+        benchmark = load_benchmark(path)
+        if plugins.ref_of("envs", env_of(benchmark)[0]) == ref:
+            return attrs.evolve(_of_benchmark(benchmark, task), env=env)
+    if task is not None:
+        raise EvalError(
+            f"no shipped benchmark uses {env!r}, so there is no task {task!r}",
+            fix="hylo-eval check-env FILE.toml, a benchmark file that names the env",
+        )
+    return Subject(env=env, defaults={}, task=_plain_task(), seeds=(0, 1))
+
+
+def _plain_task() -> TaskSpec:
+    return TaskSpec(
+        id="conformance/plain",
+        version="1",
+        instruction="",
+        init=SeedInit(),
+        success=Predicate("builtin", name="env_success"),
+        max_steps=100,
+    )
+
+
+def _as_json(subject: Subject, options: Mapping[str, Any], report: ConformanceReport) -> dict[str, Any]:
+    return {
+        "ok": report.ok,
+        "env": {"name": subject.env, "ref": plugins.ref_of("envs", subject.env), "options": options},
+        "task": subject.task.id,
+        "seeds": list(subject.seeds),
+        "rules": [attrs.asdict(finding) for finding in report.findings],
+    }
+
+
+def _print(subject: Subject, report: ConformanceReport) -> None:
+    out = console()
+    out.print(
+        f"env {printable(subject.env)} on {printable(subject.task.id)}, seeds {subject.seeds[0]} and {subject.seeds[1]}"
+    )
+    out.print()
+    width = max(len(finding.rule) for finding in report.findings)
+    for finding in report.findings:
+        mark, style = _MARKS[finding.outcome]
+        head = f"{mark}  {finding.rule:<{width}}  "
+        print_hanging(out, head, finding.sentence, style=style)
+        if finding.detail:
+            print_hanging(
+                out, " " * len(head), f"({finding.detail})" if finding.outcome != "broken" else finding.detail
+            )
+    out.print()
+    counts = [sum(finding.outcome == outcome for finding in report.findings) for outcome in _MARKS]
+    out.print(f"{counts[0]} rules kept, {counts[1]} broken, {counts[2]} not applicable")

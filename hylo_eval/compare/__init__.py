@@ -1,0 +1,213 @@
+"""Paired comparison of two agents, and the rules by which a version gate decides.
+
+Everything here is a pure function of its arguments: no clock, no files, no hidden randomness (draws are
+seeded by an argument). Names are loaded from their modules when first used, so importing the package costs
+nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hylo_eval.compare.breakdown import (
+        GroupComparison,
+        adjust_groups,
+        compare_by,
+        compare_by_task,
+        task_of,
+    )
+    from hylo_eval.compare.cluster import ClusterComparison, DurkalskiTest, cluster_compare, cluster_tables
+    from hylo_eval.compare.continuous import (
+        ContinuousComparison,
+        HodgesLehmann,
+        compare_continuous,
+        hodges_lehmann,
+    )
+    from hylo_eval.compare.decision import Decision, GateRule, decide, sequential_verdict
+    from hylo_eval.compare.differences import PairedDifferences, paired_differences
+    from hylo_eval.compare.effect import Effect, Scenario, attainability, measure_effect, scenarios
+    from hylo_eval.compare.guards import Guard, margin_guard, rise_guard
+    from hylo_eval.compare.holm import holm_adjust
+    from hylo_eval.compare.mcnemar import (
+        ExactMcNemar,
+        critical_wins,
+        discordant_pairs_needed,
+        exact_mcnemar,
+        smallest_attainable_p,
+    )
+    from hylo_eval.compare.pairing import PairedComparison, compare_table, paired_compare, with_failures
+    from hylo_eval.compare.permutation import (
+        PermutationComparison,
+        bootstrap_mean_interval,
+        paired_permutation,
+    )
+    from hylo_eval.compare.power import PairsPlan, exact_power, minimal_detectable_effect, plan_pairs
+    from hylo_eval.compare.replicates import NoiseFloor, VarianceSplit, noise_floor, variance_split
+    from hylo_eval.compare.restricted_mean import NEVER, RestrictedMeanComparison, compare_time_to_success
+    from hylo_eval.compare.selection import expected_best_of_equal
+    from hylo_eval.compare.sequential import (
+        SequentialLook,
+        log_e_value,
+        longest_finished_prefix,
+        sequential_test,
+    )
+    from hylo_eval.compare.sign_flip import SignFlipTest, sign_flip_test
+    from hylo_eval.compare.table import AGENT_ERROR, UNSTATED, AbstainedPairs, PairTable, SideOutcome
+    from hylo_eval.compare.tango import Interval, tango_interval, tango_score
+    from hylo_eval.compare.tipping import TippingPoint, tipping_point
+
+__all__ = [
+    "AGENT_ERROR",
+    "NEVER",
+    "UNSTATED",
+    "AbstainedPairs",
+    "ClusterComparison",
+    "ContinuousComparison",
+    "Decision",
+    "DurkalskiTest",
+    "Effect",
+    "ExactMcNemar",
+    "GateRule",
+    "GroupComparison",
+    "Guard",
+    "HodgesLehmann",
+    "Interval",
+    "NoiseFloor",
+    "PairTable",
+    "PairedComparison",
+    "PairedDifferences",
+    "PairsPlan",
+    "PermutationComparison",
+    "RestrictedMeanComparison",
+    "Scenario",
+    "SequentialLook",
+    "SideOutcome",
+    "SignFlipTest",
+    "TippingPoint",
+    "VarianceSplit",
+    "adjust_groups",
+    "attainability",
+    "bootstrap_mean_interval",
+    "cluster_compare",
+    "cluster_tables",
+    "compare_by",
+    "compare_by_task",
+    "compare_continuous",
+    "compare_table",
+    "compare_time_to_success",
+    "critical_wins",
+    "decide",
+    "discordant_pairs_needed",
+    "exact_mcnemar",
+    "exact_power",
+    "expected_best_of_equal",
+    "hodges_lehmann",
+    "holm_adjust",
+    "log_e_value",
+    "longest_finished_prefix",
+    "margin_guard",
+    "measure_effect",
+    "minimal_detectable_effect",
+    "noise_floor",
+    "paired_compare",
+    "paired_differences",
+    "paired_permutation",
+    "plan_pairs",
+    "rise_guard",
+    "scenarios",
+    "sequential_test",
+    "sequential_verdict",
+    "sign_flip_test",
+    "smallest_attainable_p",
+    "tango_interval",
+    "tango_score",
+    "task_of",
+    "tipping_point",
+    "variance_split",
+    "with_failures",
+]
+
+_HOMES = {
+    "GroupComparison": "breakdown",
+    "adjust_groups": "breakdown",
+    "compare_by": "breakdown",
+    "compare_by_task": "breakdown",
+    "task_of": "breakdown",
+    "ClusterComparison": "cluster",
+    "DurkalskiTest": "cluster",
+    "cluster_compare": "cluster",
+    "cluster_tables": "cluster",
+    "ContinuousComparison": "continuous",
+    "HodgesLehmann": "continuous",
+    "compare_continuous": "continuous",
+    "hodges_lehmann": "continuous",
+    "Decision": "decision",
+    "GateRule": "decision",
+    "decide": "decision",
+    "sequential_verdict": "decision",
+    "PairedDifferences": "differences",
+    "paired_differences": "differences",
+    "Effect": "effect",
+    "Scenario": "effect",
+    "attainability": "effect",
+    "measure_effect": "effect",
+    "scenarios": "effect",
+    "Guard": "guards",
+    "margin_guard": "guards",
+    "rise_guard": "guards",
+    "holm_adjust": "holm",
+    "ExactMcNemar": "mcnemar",
+    "critical_wins": "mcnemar",
+    "discordant_pairs_needed": "mcnemar",
+    "exact_mcnemar": "mcnemar",
+    "smallest_attainable_p": "mcnemar",
+    "PairedComparison": "pairing",
+    "compare_table": "pairing",
+    "paired_compare": "pairing",
+    "with_failures": "pairing",
+    "PermutationComparison": "permutation",
+    "bootstrap_mean_interval": "permutation",
+    "paired_permutation": "permutation",
+    "PairsPlan": "power",
+    "exact_power": "power",
+    "minimal_detectable_effect": "power",
+    "plan_pairs": "power",
+    "NoiseFloor": "replicates",
+    "VarianceSplit": "replicates",
+    "noise_floor": "replicates",
+    "variance_split": "replicates",
+    "NEVER": "restricted_mean",
+    "RestrictedMeanComparison": "restricted_mean",
+    "compare_time_to_success": "restricted_mean",
+    "expected_best_of_equal": "selection",
+    "SequentialLook": "sequential",
+    "log_e_value": "sequential",
+    "longest_finished_prefix": "sequential",
+    "sequential_test": "sequential",
+    "SignFlipTest": "sign_flip",
+    "sign_flip_test": "sign_flip",
+    "AGENT_ERROR": "table",
+    "UNSTATED": "table",
+    "AbstainedPairs": "table",
+    "PairTable": "table",
+    "SideOutcome": "table",
+    "Interval": "tango",
+    "tango_interval": "tango",
+    "tango_score": "tango",
+    "TippingPoint": "tipping",
+    "tipping_point": "tipping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

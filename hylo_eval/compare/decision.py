@@ -1,0 +1,291 @@
+"""The gate's rules as pure functions: which comparison passes, fails, or says too little."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+from hylo_core.errors import ContractError
+from hylo_eval.compare.breakdown import regroup
+from hylo_eval.compare.checks import require_alpha, require_between, require_count
+from hylo_eval.compare.effect import Effect, Scenario, attainability, measure_effect, scenarios
+from hylo_eval.compare.guards import Guard
+from hylo_eval.compare.mcnemar import exact_mcnemar
+from hylo_eval.compare.power import minimal_detectable_effect
+from hylo_eval.compare.tango import tango_interval
+from hylo_eval.compare.tipping import TippingPoint, tipping_point
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hylo_eval.compare.breakdown import GroupComparison
+    from hylo_eval.compare.pairing import PairedComparison
+    from hylo_eval.compare.sequential import SequentialLook
+    from hylo_eval.compare.table import PairTable
+
+Mode = Literal["improve", "noninferior", "no-regression"]
+Verdict = Literal["pass", "fail", "inconclusive"]
+
+_MODES = ("improve", "noninferior", "no-regression")
+
+
+@attrs.frozen(kw_only=True)
+class GateRule:
+    """What a candidate must show.
+
+    Attributes:
+        mode: "improve": be better than the parent. "noninferior": be worse by less than the margin overall.
+            "no-regression": be worse on no task, with enough pairs to have seen a drop of the margin.
+        margin: Difference of success rates, in (0, 1), for the last two modes; None for "improve".
+        alpha: One-sided significance level.
+        power: Probability with which a drop of the margin must have been detectable ("no-regression").
+        min_pairs: Scored pairs below which nothing is decided.
+        min_coverage: Share of the instances of either side that must be scored on both.
+        agent_errors: "fail" counts the candidate's agent errors as failures, "abstain" leaves them out.
+            The parent's are always left out.
+        worst_case: Whether every other abstention is turned against the candidate before deciding.
+
+    Raises:
+        ContractError: A value is outside its range, or a margin is missing or has no use in this mode.
+    """
+
+    mode: Mode
+    margin: float | None = None
+    alpha: float = 0.05
+    power: float = 0.8
+    min_pairs: int = 1
+    min_coverage: float = 0.95
+    agent_errors: Literal["fail", "abstain"] = "fail"
+    worst_case: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.mode not in _MODES:
+            raise ContractError(f"must be one of {', '.join(_MODES)}, got {self.mode!r}", path="mode")
+        if self.agent_errors not in ("fail", "abstain"):
+            raise ContractError(f"must be fail or abstain, got {self.agent_errors!r}", path="agent_errors")
+        if self.mode == "improve" and self.margin is not None:
+            raise ContractError("changes nothing in mode improve. fix: leave it out", path="margin")
+        if self.mode != "improve":
+            if self.margin is None:
+                raise ContractError(f"is required in mode {self.mode}", path="margin")
+            require_between(self.margin, "margin", 0.0, 1.0)
+        require_alpha(self.alpha)
+        require_between(self.power, "power", 0.0, 1.0)
+        require_count(self.min_pairs, "min_pairs", at_least=1)
+        require_between(self.min_coverage, "min_coverage", 0.0, 1.0, closed=True)
+
+    def words(self) -> str:
+        """The rule as sentences, to be printed before the verdict."""
+        return " ".join((_MODE_WORDS[self.mode].format(rule=self), *self._conditions()))
+
+    def judged(self, table: PairTable) -> PairTable:
+        """The table that decides: agent errors and, if asked, all abstentions counted as the rule says."""
+        counted = self.counted(table)
+        return counted.worst_case() if self.worst_case else counted
+
+    def counted(self, table: PairTable) -> PairTable:
+        """The table with the candidate's agent errors counted as the rule says."""
+        return table.with_candidate_failures() if self.agent_errors == "fail" else table
+
+    def _conditions(self) -> tuple[str, ...]:
+        errors = "count as failures" if self.agent_errors == "fail" else "are left out"
+        rest = "turned against the candidate" if self.worst_case else "left out"
+        bars = f"Below {self.min_coverage:.1%} coverage, below {self.min_pairs} scored pairs"
+        return (
+            f"The candidate's agent errors {errors}; all other abstentions are {rest}.",
+            f"{bars}, or before the runs are finished: inconclusive.",
+        )
+
+
+_MODE_WORDS: dict[Mode, str] = {
+    "improve": (
+        "Pass if the exact one-sided McNemar p-value for a better candidate is at most {rule.alpha:g}; "
+        "fail if that for a better parent is; otherwise inconclusive."
+    ),
+    "noninferior": (
+        "Pass if the lower one-sided {rule.alpha:g} bound of Tango's interval for the difference of success "
+        "rates is above -{rule.margin:g}; fail if the upper bound is below -{rule.margin:g}; otherwise "
+        "inconclusive."
+    ),
+    "no-regression": (
+        "Fail if on any task the Holm-adjusted exact one-sided p-value for a better parent is at most "
+        "{rule.alpha:g}; pass if on none and each task had enough pairs to detect a drop of {rule.margin:g} "
+        "with probability {rule.power:g} at {rule.alpha:g} divided by the number of tasks; otherwise "
+        "inconclusive."
+    ),
+}
+
+
+@attrs.frozen(kw_only=True)
+class Decision:
+    """A verdict and what it rests on.
+
+    Attributes:
+        rule: The rule applied.
+        rule_in_words: The rule as sentences.
+        verdict: "pass", "fail" or "inconclusive".
+        reasons: Why, one sentence each, the deciding ones first.
+        p_value: One-sided exact p-value for a better candidate, under the rule's reading of abstentions.
+        reverse_p_value: The same for a better parent.
+        effect: The effect under that reading.
+        coverage: Share of the instances of either side that count as scored on both.
+        scenarios: As scored, agent errors failed, worst case.
+        tipping_point: How many abstentions would undo a pass; None for other verdicts and for
+            "no-regression", where it depends on the task.
+        guards: The further conditions that were looked at.
+    """
+
+    rule: GateRule
+    rule_in_words: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    p_value: float
+    reverse_p_value: float
+    effect: Effect
+    coverage: float
+    scenarios: tuple[Scenario, ...]
+    tipping_point: TippingPoint | None
+    guards: tuple[Guard, ...]
+
+
+def decide(
+    rule: GateRule,
+    comparison: PairedComparison,
+    *,
+    tasks: Sequence[GroupComparison] = (),
+    guards: Sequence[Guard] = (),
+    finished: bool = True,
+) -> Decision:
+    """Apply a gate rule to comparable evidence.
+
+    Missing evidence (coverage, pairs, an unfinished run) makes the verdict inconclusive whatever the numbers
+    say. Otherwise the worst of the rule and the guards is the verdict.
+
+    Args:
+        rule: What the candidate must show.
+        comparison: All instances of both runs.
+        tasks: The same by task; required by "no-regression" and refused elsewhere.
+        guards: Further conditions, each with a verdict of its own.
+        finished: Whether both runs are whole.
+
+    Raises:
+        ContractError: `tasks` is missing, without use, or does not add up to the comparison.
+    """
+    _require_tasks(rule, comparison, tasks)
+    table = rule.judged(comparison.table)
+    keys = comparison.table.n_shared + len(comparison.only_candidate) + len(comparison.only_parent)
+    counted_pairs = rule.counted(comparison.table).n_pairs
+    coverage = counted_pairs / keys if keys else 0.0
+    verdict, reasons = _judge(rule, table, tasks)
+    missing = _missing_evidence(rule, counted_pairs, coverage, finished=finished)
+    verdicts = {verdict, *(guard.verdict for guard in guards)}
+    if missing:
+        final: Verdict = "inconclusive"
+    else:
+        final = "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
+    test = exact_mcnemar(table.candidate_wins, table.parent_wins)
+    tipping = None
+    if final == "pass" and rule.mode != "no-regression":
+        tipping = tipping_point(table, lambda turned: _judge(rule, turned, ())[0] == "pass")
+    return Decision(
+        rule=rule,
+        rule_in_words=rule.words(),
+        verdict=final,
+        reasons=(*missing, *reasons, *(guard.words for guard in guards)),
+        p_value=test.p_value,
+        reverse_p_value=test.reverse_p_value,
+        effect=measure_effect(table, alpha=rule.alpha, power=rule.power),
+        coverage=coverage,
+        scenarios=scenarios(comparison.table),
+        tipping_point=tipping,
+        guards=tuple(guards),
+    )
+
+
+def sequential_verdict(look: SequentialLook) -> Verdict:
+    """The verdict of a look under the sequential rule; "futile" is inconclusive: nothing was shown."""
+    if look.state == "candidate better":
+        return "pass"
+    return "fail" if look.state == "parent better" else "inconclusive"
+
+
+def _judge(rule: GateRule, table: PairTable, tasks: Sequence[GroupComparison]) -> tuple[Verdict, tuple[str, ...]]:
+    if rule.mode == "improve":
+        return _improve(rule, table)
+    if rule.mode == "noninferior":
+        return _noninferior(rule, table)
+    return _no_regression(rule, tasks)
+
+
+def _improve(rule: GateRule, table: PairTable) -> tuple[Verdict, tuple[str, ...]]:
+    test = exact_mcnemar(table.candidate_wins, table.parent_wins)
+    score = f"{table.candidate_wins} wins to {table.parent_wins}"
+    if test.p_value <= rule.alpha:
+        return "pass", (f"the candidate is better: {score}, p = {test.p_value:.3g}",)
+    if test.reverse_p_value <= rule.alpha:
+        return "fail", (f"the parent is better: {score}, p = {test.reverse_p_value:.3g}",)
+    return "inconclusive", (
+        f"no difference shown: {score}, p = {test.p_value:.3g} for a better candidate",
+        attainability(table, alpha=rule.alpha),
+    )
+
+
+def _noninferior(rule: GateRule, table: PairTable) -> tuple[Verdict, tuple[str, ...]]:
+    margin = rule.margin or 0.0
+    bounds = tango_interval(table.candidate_wins, table.parent_wins, table.n_pairs, level=1.0 - 2.0 * rule.alpha)
+    found = f"the difference lies in [{bounds.low:+.4f}, {bounds.high:+.4f}]"
+    if bounds.low > -margin:
+        return "pass", (f"{found}, above -{margin:g}",)
+    if bounds.high < -margin:
+        return "fail", (f"{found}, below -{margin:g}",)
+    return "inconclusive", (f"{found}, which holds -{margin:g}",)
+
+
+def _no_regression(rule: GateRule, tasks: Sequence[GroupComparison]) -> tuple[Verdict, tuple[str, ...]]:
+    rows = regroup(tasks, rule.judged)
+    worse = [row for row in rows if row.adjusted_regression_p <= rule.alpha]
+    if worse:
+        return "fail", tuple(
+            f"{row.label} is worse: {row.comparison.candidate_wins} wins to {row.comparison.parent_wins}, "
+            f"Holm-adjusted p = {row.adjusted_regression_p:.3g}"
+            for row in worse
+        )
+    blind: list[str] = []
+    for row in rows:
+        pairs, discordant = row.comparison.n_pairs, row.comparison.table.discordant
+        # Holm's first step holds the smallest p-value against alpha / m, so that is the level to plan for.
+        visible = minimal_detectable_effect(
+            pairs,
+            discordant=discordant / pairs if pairs else 0.0,
+            alpha=rule.alpha / len(rows),
+            power=rule.power,
+        )
+        if visible is None or visible > (rule.margin or 0.0):
+            seen = "no drop at all" if visible is None else f"a drop of {visible:.3g}"
+            blind.append(f"{row.label}: {pairs} pairs could have shown {seen}, not {rule.margin:g}")
+    if blind:
+        return "inconclusive", tuple(blind)
+    return "pass", (f"none of {len(rows)} tasks is worse, and a drop of {rule.margin:g} would have shown",)
+
+
+def _missing_evidence(rule: GateRule, counted_pairs: int, coverage: float, *, finished: bool) -> tuple[str, ...]:
+    missing: list[str] = []
+    if not finished:
+        missing.append("a run is not finished")
+    if counted_pairs < rule.min_pairs:
+        missing.append(f"{counted_pairs} scored pairs, {rule.min_pairs} are required")
+    if coverage < rule.min_coverage:
+        missing.append(f"coverage is {coverage:.1%}, {rule.min_coverage:.1%} is required")
+    return tuple(missing)
+
+
+def _require_tasks(rule: GateRule, comparison: PairedComparison, tasks: Sequence[GroupComparison]) -> None:
+    if rule.mode != "no-regression":
+        if tasks:
+            raise ContractError(f"changes nothing in mode {rule.mode}. fix: leave it out", path="tasks")
+        return
+    if not tasks:
+        raise ContractError("is required in mode no-regression", path="tasks")
+    if sum(row.comparison.table.n_shared for row in tasks) != comparison.table.n_shared:
+        raise ContractError("must hold every shared instance exactly once (tags may overlap)", path="tasks")

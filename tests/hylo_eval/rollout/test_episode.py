@@ -1,0 +1,364 @@
+"""The control loop: every outcome, every chunk, the same behaviour every time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hylo_core import EpisodeStatus, EpisodeTrace
+from hylo_eval import AgentError, EnvError, EvalError, FilteredAction, Reply, read_trace, run_episode
+from hylo_eval.rollout.episode import EpisodeResult
+from hylo_eval.safety.bounds import ActionBounds
+from hylo_eval.safety.finite import NonFiniteGuard
+from tests.episodes import FunctionAgent, ScriptedEnv, instance, task
+
+Run = Callable[..., tuple[EpisodeResult, EpisodeTrace]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run an episode and read its trace back."""
+    numbers = itertools.count()
+
+    def call(
+        env: Any = None, agent: Any = None, item: Any = None, **options: Any
+    ) -> tuple[EpisodeResult, EpisodeTrace]:
+        path = tmp_path / f"{next(numbers)}.jsonl"
+        result = run_episode(
+            env or ScriptedEnv(), agent or FunctionAgent(), item or instance(), trace_path=path, **options
+        )
+        trace = read_trace(path)
+        assert trace.end == result.end or trace.end.status == result.end.status
+        assert (trace.trace_sha256, trace.behaviour_sha256) == (
+            result.digests.trace_sha256,
+            result.digests.behaviour_sha256,
+        )
+        assert result.digests.size == path.stat().st_size
+        assert not list(tmp_path.glob("*.partial"))
+        return result, trace
+
+    return call
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    """A function that raises."""
+
+    def function(*_: Any) -> Any:
+        raise error
+
+    return function
+
+
+def at_step(step: int, answer: Any) -> Callable[[int], Any]:
+    """A step hook that answers (or raises) at one step."""
+
+    def hook(index: int) -> Any:
+        if index != step:
+            return None
+        if isinstance(answer, BaseException):
+            raise answer
+        return dict(answer)
+
+    return hook
+
+
+COMPLETED = [
+    # success at, terminate at, task changes -> steps, once, at end, reason
+    ((), None, {}, 10, False, False, "horizon"),
+    ((4,), None, {}, 5, True, None, "success"),
+    ((9,), None, {}, 10, True, True, "success"),
+    ((4,), None, {"stop_on_success": False}, 10, True, False, "horizon"),
+    ((4, 9), None, {"stop_on_success": False}, 10, True, True, "horizon"),
+    ((), 6, {}, 7, False, False, "terminated"),
+    ((6,), 6, {"stop_on_success": False}, 7, True, None, "terminated"),
+    ((2, 6), 6, {"stop_on_success": False}, 7, True, True, "terminated"),
+    ((2,), 6, {"stop_on_success": False}, 7, True, False, "terminated"),
+    ((), None, {"max_steps": 1}, 1, False, False, "horizon"),
+]
+
+
+@pytest.mark.parametrize(("success_at", "terminate_at", "changes", "steps", "once", "at_end", "reason"), COMPLETED)
+def test_a_completed_episode_says_how_it_ended(
+    run: Run,
+    success_at: tuple[int, ...],
+    terminate_at: int | None,
+    changes: dict[str, Any],
+    steps: int,
+    once: bool,
+    at_end: bool | None,
+    reason: str,
+) -> None:
+    """The end of an episode that stopped because of its success is unknown, never a copy of success_once."""
+    _, trace = run(ScriptedEnv(success_at=success_at, terminate_at=terminate_at), item=instance(task(**changes)))
+    end = trace.end
+    assert end is not None
+    assert (end.status, end.steps, end.success_once, end.success_at_end, end.reason) == (
+        EpisodeStatus.COMPLETED,
+        steps,
+        once,
+        at_end,
+        reason,
+    )
+    assert [step.index for step in trace.steps] == list(range(steps))
+
+
+FAILURES = [
+    ({"on_reset": raising(RuntimeError("no context"))}, None, "env_error", "reset", "RuntimeError", 0),
+    ({"on_reset": raising(SystemExit(1))}, None, "env_error", "reset", "SystemExit", 0),
+    ({"on_reset": lambda: {"instruction": None}}, None, "env_error", "reset", "EnvError", 0),
+    ({"on_reset": lambda: {"success": 0}}, None, "env_error", "reset", "EnvError", 0),
+    ({"on_step": at_step(3, ValueError("qacc"))}, None, "env_error", "step", "ValueError", 3),
+    ({"on_step": at_step(3, {"success": np.True_})}, None, "env_error", "step", "EnvError", 3),
+    ({"on_step": at_step(3, {"success": 1.0})}, None, "env_error", "step", "EnvError", 3),
+    ({"on_step": at_step(3, {"reward": "1"})}, None, "env_error", "step", "EnvError", 3),
+    ({"on_step": at_step(3, {"observation": {"other": np.zeros(2)}})}, None, "env_error", "step", "EnvError", 3),
+    ({}, raising(RuntimeError("no weights")), "agent_error", "act", "RuntimeError", 0),
+    ({}, raising(SystemExit(0)), "agent_error", "act", "SystemExit", 0),
+    ({}, lambda observation, replies: np.zeros(3), "agent_error", "act", "AgentError", 0),
+    ({}, lambda observation, replies: np.zeros((2, 2, 2)), "agent_error", "act", "AgentError", 0),
+    ({}, lambda observation, replies: "left", "agent_error", "act", "AgentError", 0),
+    ({}, lambda observation, replies: [True, False], "agent_error", "act", "AgentError", 0),
+    ({}, lambda observation, replies: [[1.0], [1.0, 2.0]], "agent_error", "act", "AgentError", 0),
+    ({}, lambda observation, replies: None, "agent_error", "act", "AgentError", 0),
+    (
+        {},
+        lambda observation, replies: np.array([np.nan if replies == 2 else 0.0, 0.0]),
+        "agent_error",
+        "filter",
+        "AgentError",
+        2,
+    ),
+]
+
+
+@pytest.mark.parametrize(("env", "act", "status", "phase", "error_type", "steps"), FAILURES)
+def test_a_failure_is_a_typed_outcome(
+    run: Run, env: dict[str, Any], act: Any, status: str, phase: str, error_type: str, steps: int
+) -> None:
+    """Who raised where decides the status; the steps before it stay on record, success is never claimed."""
+    result, trace = run(ScriptedEnv(**env), FunctionAgent(act))
+    assert trace.status == status
+    assert trace.end is not None
+    assert (trace.end.steps, trace.end.success_at_end) == (steps, None)
+    (error,) = trace.errors
+    assert (error.phase, error.error_type) == (phase, error_type)
+    assert "Traceback" in error.volatile["traceback"]
+    assert result.error is not None
+
+
+def test_errors_of_ours_keep_their_blame_in_any_phase(run: Run) -> None:
+    """An agent's client may raise EnvError for nothing; an env that finds the agent at fault may say so."""
+    _, trace = run(ScriptedEnv(on_step=at_step(0, AgentError("this arm has no such joint"))))
+    assert trace.status is EpisodeStatus.AGENT_ERROR
+    _, trace = run(ScriptedEnv(on_step=at_step(0, EnvError("lost"))))
+    assert trace.status is EpisodeStatus.ENV_ERROR
+
+
+def test_an_unstable_simulation_is_its_own_outcome(run: Run) -> None:
+    """The step that broke it is on record; success it claims does not count as the end."""
+    _, trace = run(ScriptedEnv(success_at=(3,), on_step=at_step(3, {"unstable": "MuJoCo warned mjWARN_BADQACC"})))
+    assert trace.end is not None
+    assert (trace.status, trace.end.steps, trace.end.reason) == (
+        EpisodeStatus.SIM_UNSTABLE,
+        4,
+        "MuJoCo warned mjWARN_BADQACC",
+    )
+
+
+class Stop:
+    """Stops the episode at the third action."""
+
+    name = "stop"
+
+    def begin(self, env_spec: Any, action_space: Any) -> None:
+        self.seen = 0
+
+    def apply(self, action: Any, observation: Any) -> FilteredAction:
+        self.seen += 1
+        return FilteredAction(action, "too close", abort=self.seen == 3)
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+def test_a_safety_abort_stops_before_the_action_reaches_the_env(run: Run) -> None:
+    """The intervention is on record with what was proposed and that nothing was applied."""
+    _, trace = run(safety=(Stop(),))
+    assert trace.end is not None
+    assert (trace.status, trace.end.steps) == (EpisodeStatus.SAFETY_ABORT, 2)
+    (event,) = trace.safety
+    assert (event.index, event.filter, event.proposed, event.applied, event.abort) == (
+        2,
+        "stop",
+        [0.25, 0.25],
+        None,
+        True,
+    )
+
+
+def test_a_filter_changes_the_action_and_both_are_on_record(run: Run) -> None:
+    """The env gets the clipped action, the trace holds proposed and applied."""
+    _, trace = run(agent=FunctionAgent(lambda observation, replies: np.array([2.0, 0.5])), safety=(ActionBounds(),))
+    assert trace.steps[0].proposed == [2.0, 0.5]
+    assert trace.steps[0].applied == [1.0, 0.5]
+    assert trace.steps[0].observation["position"] == [4.0, 3.5]
+    assert len(trace.safety) == 10
+    assert trace.safety[0].reason == "entry 0 is 2, outside [-1, 1]"
+
+
+def test_holding_the_last_action_is_an_intervention_not_an_error(run: Run) -> None:
+    """With hold, a NaN is replaced by the last applied action and recorded as text."""
+    agent = FunctionAgent(lambda observation, replies: np.array([np.nan if replies == 1 else 0.5, 0.0]))
+    _, trace = run(agent=agent, safety=(NonFiniteGuard("hold"),))
+    assert trace.status is EpisodeStatus.COMPLETED
+    assert np.isnan(trace.steps[1].proposed[0])
+    assert trace.steps[1].applied == [0.5, 0.0]
+    assert trace.safety[0].reason == "entries 0 are not finite; the last action is held"
+
+
+def test_chunks_are_executed_up_to_the_replan_count(run: Run) -> None:
+    """Row 0 first; the rest of a chunk is dropped; the agent is asked at the steps that say inference."""
+    chunks = FunctionAgent(
+        lambda observation, replies: np.arange(8.0).reshape(4, 2) / 100 + replies, chunk_length=4, replan=3
+    )
+    _, trace = run(agent=chunks)
+    assert [step.inference for step in trace.steps] == [True, False, False] * 3 + [True]
+    assert [step.proposed[0] for step in trace.steps[:4]] == [0.0, 0.02, 0.04, 1.0]
+
+
+def test_a_chunk_shorter_than_the_replan_count_is_an_agent_error(run: Run) -> None:
+    """Executing fewer than promised would be another protocol than the one on record."""
+    agent = FunctionAgent(lambda observation, replies: np.zeros((2, 2)), chunk_length=4, replan=3)
+    _, trace = run(agent=agent)
+    assert trace.errors[0].message == "the chunk holds 2 actions, fewer than the replan count 3"
+
+
+def test_no_action_of_one_episode_reaches_the_next(run: Run) -> None:
+    """An episode that ends in the middle of a chunk leaves nothing behind: the next begins by asking."""
+    agent = FunctionAgent(
+        lambda observation, replies: np.full((8, 2), observation["position"][0] / 100), chunk_length=8, replan=8
+    )
+    env = ScriptedEnv(terminate_at=2)
+    _, first = run(env, agent, instance(seed=5))
+    _, second = run(env, agent, instance(seed=7))
+    assert first.steps[-1].proposed == [0.05, 0.05]
+    assert second.steps[0].inference
+    assert second.steps[0].proposed == [0.07, 0.07]
+    assert agent.opened == 2
+    assert [session.closed for session in agent.sessions] == [1, 1]
+
+
+def test_observations_reach_the_agent_read_only(run: Run) -> None:
+    """An agent that writes into an observation fails; the env's memory is not its own."""
+
+    def scribble(observation: Any, replies: int) -> Any:
+        observation["position"][0] = 9
+
+    _, trace = run(agent=FunctionAgent(scribble))
+    assert trace.status is EpisodeStatus.AGENT_ERROR
+    assert "read-only" in trace.errors[0].message
+
+
+def test_the_session_is_closed_once_whatever_happens(run: Run) -> None:
+    """Also after an error; what close raises changes no outcome and is kept."""
+    agent = FunctionAgent(raising(RuntimeError("x")))
+    run(agent=agent)
+    assert agent.sessions[0].closed == 1
+
+    class BadClose(FunctionAgent):
+        def open_episode(self, *arguments: Any) -> Any:
+            session = super().open_episode(*arguments)
+            session.close = raising(OSError("socket gone"))  # type: ignore[method-assign]
+            return session
+
+    _, trace = run(agent=BadClose())
+    assert trace.status is EpisodeStatus.COMPLETED
+    assert trace.end is not None
+    assert trace.end.volatile["close_error"] == "OSError: socket gone"
+
+
+def test_an_interrupt_ends_the_trace_as_cancelled(tmp_path: Path) -> None:
+    """Ctrl-C in the middle is no failure of the agent: the trace says cancelled, and the interrupt goes on."""
+    path = tmp_path / "trace.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        run_episode(ScriptedEnv(on_step=at_step(4, KeyboardInterrupt())), FunctionAgent(), instance(), trace_path=path)
+    trace = read_trace(path)
+    assert trace.status is EpisodeStatus.CANCELLED
+    assert len(trace.steps) == 4
+
+
+def test_equal_episodes_have_equal_behaviour_whatever_the_clock_and_attempt(run: Run) -> None:
+    """What may differ between two equal runs stands under volatile and nowhere else."""
+    ticks = itertools.count()
+    one, first = run(attempt=1)
+    two, second = run(attempt=2, clock=lambda: float(next(ticks)))
+    assert one.digests.behaviour_sha256 == two.digests.behaviour_sha256
+    assert one.digests.trace_sha256 != two.digests.trace_sha256
+    assert first.episode_id.endswith(".1")
+    assert second.episode_id.endswith(".2")
+
+
+def test_another_seed_or_action_is_another_behaviour(run: Run) -> None:
+    """The digest sees what it should."""
+    digests = {
+        run(item=instance(seed=3))[0].digests.behaviour_sha256,
+        run(item=instance(seed=4))[0].digests.behaviour_sha256,
+        run(agent=FunctionAgent(lambda observation, replies: np.full(2, 0.5)))[0].digests.behaviour_sha256,
+    }
+    assert len(digests) == 3
+
+
+def test_non_finite_observations_and_rewards_are_kept_as_they_are(run: Run) -> None:
+    """NaN and infinities come back as floats, not as null."""
+    observation = {"position": np.array([np.nan, -np.inf], dtype=np.float32)}
+    _, trace = run(ScriptedEnv(on_step=at_step(0, {"observation": observation, "reward": float("inf")})))
+    assert np.isnan(trace.steps[0].observation["position"][0])
+    assert trace.steps[0].observation["position"][1] == -np.inf
+    assert trace.steps[0].reward == np.inf
+
+
+def test_pictures_are_kept_as_digests(run: Run) -> None:
+    """A picture never enters the trace; another pixel is another digest."""
+
+    class Camera(ScriptedEnv):
+        def reset(self, **options: Any) -> Any:
+            observation, info = super().reset(**options)
+            return {**observation, "camera": np.zeros((4, 4, 3), np.uint8)}, info
+
+        def step(self, action: Any) -> Any:
+            observation, *rest = super().step(action)
+            picture = np.zeros((8, 8, 3), np.uint8)[::2, ::2]
+            picture[0, 0, 0] = self.taken == 2
+            return {**observation, "camera": picture}, *rest
+
+    _, trace = run(Camera())
+    assert trace.reset is not None
+    plain = trace.reset.images["camera"]
+    assert [step.images["camera"] == plain for step in trace.steps[:3]] == [True, False, True]  # type: ignore[index]
+    assert "camera" not in trace.steps[0].observation
+    assert trace.start.observations["camera"].shape == (4, 4, 3)
+
+
+def test_reply_metadata_and_transport_time_are_kept(run: Run) -> None:
+    """Beside the step, as volatile."""
+    agent = FunctionAgent(lambda observation, replies: Reply(np.zeros(2), 0.125, {"tokens": 7}))
+    _, trace = run(agent=agent)
+    assert trace.steps[0].volatile is not None
+    assert trace.steps[0].volatile["transport_seconds"] == 0.125
+    assert trace.steps[0].volatile["reply"] == {"tokens": 7}
+
+
+def test_a_trace_is_written_once(tmp_path: Path) -> None:
+    """Neither a finished nor a half-written trace is ever overwritten."""
+    path = tmp_path / "trace.jsonl"
+    run_episode(ScriptedEnv(), FunctionAgent(), instance(), trace_path=path)
+    with pytest.raises(EvalError, match="exists already"):
+        run_episode(ScriptedEnv(), FunctionAgent(), instance(), trace_path=path)
+    (tmp_path / "other.jsonl.partial").touch()
+    with pytest.raises(EvalError, match="another process is writing"):
+        run_episode(ScriptedEnv(), FunctionAgent(), instance(), trace_path=tmp_path / "other.jsonl")

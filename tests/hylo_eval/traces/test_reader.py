@@ -1,0 +1,192 @@
+"""Reading traces as untrusted input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hylo_core import ContractError
+from hylo_eval import TraceError, read_trace, run_episode
+from hylo_eval.agents.protocol import Reply
+from hylo_eval.safety.bounds import ActionBounds
+from hylo_eval.traces.layout import RunFolder, episode_id
+from hylo_eval.traces.reader import parse_trace
+from tests import strategies
+from tests.episodes import FunctionAgent, ScriptedEnv, instance, task
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "trace-v0.1.jsonl"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a short trace with every kind of event but error."""
+    path = tmp_path_factory.mktemp("traces") / "trace.jsonl"
+    agent = FunctionAgent(lambda observation, replies: Reply(np.array([2.0, 0.0]), metadata={"volatile": {"a": 1}}))
+    spec = task(max_steps=3, params={"x": {"volatile": 1}})
+    run_episode(ScriptedEnv(), agent, instance(spec), trace_path=path, safety=(ActionBounds(),))
+    return path.read_bytes()
+
+
+def lines(data: bytes) -> list[dict[str, Any]]:
+    """The events as dicts."""
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def joined(events: list[dict[str, Any]]) -> bytes:
+    """The bytes of events."""
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def test_a_released_trace_keeps_reading() -> None:
+    """The golden file of v0.1, with its digests, for ever."""
+    trace = read_trace(GOLDEN)
+    assert trace.key == "golden/task#3"
+    assert (len(trace.steps), len(trace.safety), trace.torn) == (3, 3, False)
+    assert trace.trace_sha256 == "sha256:44d2a455c5dce57dbc6c541936532393c259e039466e48ed78eca4f9f8851a59"
+    assert trace.end is not None
+    assert trace.behaviour_sha256 == trace.end.volatile["behaviour_sha256"]
+
+
+def test_a_member_called_volatile_deeper_in_an_event_is_part_of_the_behaviour(data: bytes) -> None:
+    """Only the last top-level member is left out of the digest, whatever names a task or reply uses."""
+    trace = parse_trace(data)
+    assert trace.end is not None
+    assert trace.behaviour_sha256 == trace.end.volatile["behaviour_sha256"]
+
+
+def test_a_cut_at_any_byte_is_torn_or_refused_never_finished(data: bytes) -> None:
+    """A worker killed at any moment leaves no trace that reads as a finished episode."""
+    for cut in range(len(data)):
+        try:
+            trace = parse_trace(data[:cut])
+        except TraceError as error:
+            assert "episode_start" in str(error)
+            continue
+        assert trace.end is None
+        assert trace.torn == (data[cut - 1 : cut] != b"\n")
+        assert trace.trace_sha256 == ""
+
+
+def test_a_torn_grade_after_the_end_leaves_the_episode_finished(data: bytes) -> None:
+    """Grades come after the end; half of one costs that grade, nothing else."""
+    trace = parse_trace(data + b'{"type":"grade","gra')
+    assert trace.end is not None
+    assert trace.torn
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=st.integers(0, 8), replacement=st.binary(max_size=40))
+def test_any_bytes_in_place_of_a_line_only_raise_trace_errors(data: bytes, line: int, replacement: bytes) -> None:
+    """Traces are untrusted."""
+    parts = data.splitlines(keepends=True)
+    parts[line % len(parts)] = replacement + b"\n"
+    try:
+        parse_trace(b"".join(parts))
+    except TraceError as error:
+        assert str(error)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=st.integers(0, 8), member=st.integers(0, 12), value=strategies.any_json)
+def test_any_json_in_place_of_a_member_only_raises_trace_errors(
+    data: bytes, line: int, member: int, value: Any
+) -> None:
+    """The error names the line."""
+    events = lines(data)
+    event = events[line % len(events)]
+    name = list(event)[member % len(event)]
+    event[name] = value
+    try:
+        spoiled = joined(events)
+        parse_trace(spoiled)
+    except TraceError as error:
+        assert error.line == line % len(events) + 1 or error.line == 0
+
+
+def drop(index: int) -> Callable[[list[dict[str, Any]]], None]:
+    """Take an event out."""
+    return lambda events: events.pop(index) and None
+
+
+def move(index: int, to: int) -> Callable[[list[dict[str, Any]]], None]:
+    """Put an event elsewhere."""
+    return lambda events: events.insert(to, events.pop(index))
+
+
+def change(index: int, **members: Any) -> Callable[[list[dict[str, Any]]], None]:
+    """Change members of an event."""
+    return lambda events: events[index].update(members)
+
+
+REFUSED = [
+    (drop(0), 1, "a trace begins with one episode_start event"),
+    (move(-1, 2), 3, "steps: counts 3 steps, but the trace holds 0"),
+    (drop(3), 5, "index: step 1 stands where step 0 belongs"),
+    (change(0, schema="hylo.trace/v9"), 1, "is of schema 'hylo.trace/v9', which this release cannot read (it knows 'hylo.trace/v0.1'); upgrade hylo-eval"),
+    (change(0, schema=None), 1, "names no schema; expected 'hylo.trace/v0.1'"),
+    (change(0, extra=1), 1, "extra: is not a key of EpisodeStart; known keys: instance, benchmark, agent, env_spec, agent_spec, observations, action, versions, renderer, volatile"),
+    (change(3, success=1), 4, "success: must be of type bool, not int"),
+    (change(3, reward="lots"), 4, "reward: must be a number, not 'lots'"),
+    (change(3, extra=1), 4, "extra: is not a member of this event"),
+    (change(3, type="teleport"), 4, "has the unknown event type 'teleport'"),
+    (change(-1, status="won"), 9, "status: must be one of 'completed', 'safety_abort', 'sim_unstable', 'agent_error', 'env_error', 'timeout', 'worker_lost', 'cancelled', not 'won'"),
+    (change(-1, steps=2), 9, "steps: counts 2 steps, but the trace holds 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spoil", "line", "reason"), REFUSED)
+def test_what_is_out_of_order_or_shape_is_refused_by_line(
+    data: bytes, spoil: Callable[[list[dict[str, Any]]], None], line: int, reason: str
+) -> None:
+    """File, line and one sentence."""
+    events = lines(data)
+    spoil(events)
+    with pytest.raises(TraceError) as caught:
+        parse_trace(joined(events), "run/episode.jsonl")
+    assert (caught.value.line, caught.value.reason) == (line, reason)
+    assert str(caught.value) == f"run/episode.jsonl:{line}: {reason}"
+
+
+def test_a_changed_byte_changes_the_digest(data: bytes) -> None:
+    """Tampering with a number that still reads is seen in trace and behaviour digest."""
+    changed = data.replace(b'"reward":0.5', b'"reward":0.6', 1)
+    before, after = parse_trace(data), parse_trace(changed)
+    assert before.trace_sha256 != after.trace_sha256
+    assert before.behaviour_sha256 != after.behaviour_sha256
+
+
+def test_a_trace_written_again_by_another_tool_is_the_same_behaviour(data: bytes) -> None:
+    """White space is no behaviour; the trace digest sees it."""
+    again = parse_trace(joined(lines(data)))
+    before = parse_trace(data)
+    assert again.behaviour_sha256 == before.behaviour_sha256
+    assert again.trace_sha256 != before.trace_sha256
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    """No traceback for a wrong path."""
+    with pytest.raises(TraceError, match="there is no such trace"):
+        read_trace(tmp_path / "none.jsonl")
+
+
+def test_episode_ids_are_unique_file_names() -> None:
+    """Keys that read alike as file names get other hashes; a key of any length fits."""
+    ids = {episode_id(key, 1) for key in ("a/b#1", "a-b#1", "a b#1", "x" * 500 + "#1", "../../etc/passwd#1", "ä#1")}
+    assert len(ids) == 6
+    assert all("/" not in name and not name.startswith(".") and len(name) < 120 for name in ids)
+    assert episode_id("a/b#1", 2) == episode_id("a/b#1", 1).removesuffix("1") + "2"
+
+
+@pytest.mark.parametrize("run_id", ["", "..", "a/b", "-x", ".hidden", "x" * 129, "a\n"])
+def test_a_run_id_is_a_plain_file_name(run_id: str) -> None:
+    """Nothing that leads out of the run root."""
+    with pytest.raises(Exception, match="is no run id") as caught:
+        RunFolder.at(Path("runs"), run_id)
+    assert not isinstance(caught.value, ContractError)
