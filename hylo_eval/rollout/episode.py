@@ -76,6 +76,7 @@ def run_episode(
     attempt: int = 1,
     fsync: bool = False,
     clock: Callable[[], float] = time.perf_counter,
+    stop: Callable[[], bool] | None = None,
 ) -> EpisodeResult:
     """Run one episode and write its trace.
 
@@ -92,13 +93,14 @@ def run_episode(
         attempt: From 1.
         fsync: Force the trace to disk before it gets its name.
         clock: Seconds, for durations; they are volatile and change no digest.
+        stop: Asked before every step; when it says True the episode ends as ``cancelled``.
 
     Raises:
         EvalError: The trace cannot be written: a result nobody can read is no result.
-        KeyboardInterrupt: After the trace was ended as ``cancelled``.
+        KeyboardInterrupt: ``stop`` said so, or the signal itself arrived; the trace was ended as ``cancelled``.
     """
     with TraceWriter(trace_path, fsync=fsync) as writer:
-        episode = _Episode(env, agent, instance, writer, safety, clock)
+        episode = _Episode(env, agent, instance, writer, safety, clock, stop)
         return episode.run(benchmark or _NO_BENCHMARK, attempt)
 
 
@@ -133,6 +135,7 @@ class _Episode:
         writer: TraceWriter,
         safety: Sequence[SafetyFilter],
         clock: Callable[[], float],
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         self.env: Any = env
         self.agent = agent
@@ -140,6 +143,7 @@ class _Episode:
         self.writer = writer
         self.safety = tuple(safety)
         self.clock = clock
+        self.stop = stop
         self.phase = "reset"
         self.steps = 0
         self.disagreements = 0
@@ -241,6 +245,11 @@ class _Episode:
         for safety_filter in self.safety:
             safety_filter.begin(spec_of(self.env), self.env.action_space)
 
+    def _introduce(self) -> None:
+        meet = getattr(self.agent, "meet", None)
+        if meet is not None:
+            meet(spec_of(self.env))
+
     def _loop(self, observation: Mapping[str, Any], instruction: str) -> tuple[EpisodeStatus, str, bool | None]:
         """Step until the episode ends; returns status, reason and ``success_at_end``."""
         spec = self.instance.spec
@@ -251,10 +260,13 @@ class _Episode:
         discrete = shape == () and not hasattr(env.action_space, "low")
         buffer = ChunkBuffer(shape, self.agent.spec.replan)
         self.phase = "open"
+        self._introduce()
         session = self.session = self.agent.open_episode(
             self.instance, instruction, derive_seed(self.instance.key, "agent")
         )
         for index in range(spec.max_steps):
+            if self.stop is not None and self.stop():
+                raise KeyboardInterrupt("the run was stopped")
             volatile: dict[str, Any] = {}
             inference = not buffer
             if inference:
