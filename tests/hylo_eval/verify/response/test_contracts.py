@@ -34,9 +34,7 @@ def test_resolved_contract_is_valid():
         "answer": {"id": "answer_exact_match_v0", "type": "integer"},
         "annotation": {"id": "point_set_soft_distance_v0", "type": "point_set"},
     }
-    assert (
-        validate_reward_contract_payload(contract, answer_type="integer", annotation_type="point_set") is None
-    )
+    assert validate_reward_contract_payload(contract, answer_type="integer", annotation_type="point_set") is None
     assert validate_reward_contract_payload(contract) is None
     with pytest.raises(ValueError, match="answer_type"):
         resolve_reward_contract(answer_type=" ", annotation_type="point")
