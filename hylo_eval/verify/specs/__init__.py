@@ -1,0 +1,1 @@
+"""The frozen specification of every mode, by concept: answers, judged answers, executions."""
