@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
 from hylo_eval.verify.modes import Mode, mode_of, spec_type
 from hylo_eval.verify.specs.answer import Constraint, FunctionCall
 from hylo_eval.verify.specs.fields import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["SpecError", "decode_json", "parse_spec", "render_spec", "spec_from_table", "spec_to_table"]
 
@@ -57,8 +59,9 @@ def _decode_embedded(table: dict[str, Any]) -> dict[str, Any]:
     if mode == Mode.PREDICTED_ACTION and isinstance(calls, list):
         decoded: list[Any] = []
         for index, call in enumerate(cast("list[Any]", calls)):
-            if isinstance(call, dict) and "arguments" in call:
-                members = cast("dict[str, Any]", call)
+            members = cast("dict[str, Any]", call) if isinstance(call, dict) else {}
+            # An inline table is taken as it stands; only a string can carry null.
+            if isinstance(members.get("arguments"), str):
                 path = f"expected_calls[{index}].arguments"
                 decoded.append({**members, "arguments": _embedded_json(members["arguments"], path)})
             else:

@@ -94,6 +94,9 @@ IN_PROCESS_MODES: Final = frozenset(
 """The modes that grade an answer already in the caller's hands, without files or a harness."""
 
 
+_MODE_OF_SPEC: Final = {entry.spec: mode for mode, entry in MODES.items()}
+
+
 @cache
 def spec_type(mode: Mode) -> type[Any]:
     """The class of the mode's specification."""
@@ -103,7 +106,7 @@ def spec_type(mode: Mode) -> type[Any]:
 
 
 @cache
-def grader(mode: Mode) -> AnswerGrader[Any] | WorkspaceGrader[Any]:
+def grader_of(mode: Mode) -> AnswerGrader[Any] | WorkspaceGrader[Any]:
     """The mode's grader, imported at the first call."""
     found: AnswerGrader[Any] | WorkspaceGrader[Any] = import_module(
         f"hylo_eval.verify.modes.{MODES[mode].grader}"
@@ -117,8 +120,8 @@ def mode_of(spec: object) -> Mode:
     Raises:
         TypeError: ``spec`` is no specification of a mode.
     """
-    name = type(spec).__name__
-    for mode, entry in MODES.items():
-        if entry.spec == name and isinstance(spec, spec_type(mode)):
-            return mode
-    raise TypeError(f"{name} is not the specification of any mode")
+    kind = type(spec)
+    mode = _MODE_OF_SPEC.get(kind.__name__)
+    if mode is None or spec_type(mode) is not kind:
+        raise TypeError(f"{kind.__name__} is not the specification of any mode")
+    return mode

@@ -138,7 +138,7 @@ def json_identity(value: object) -> str:
 def table_fields(
     value: object, path: str, *, required: frozenset[str], optional: frozenset[str]
 ) -> dict[str, Any]:
-    """The members of a nested table, which must hold the ``required`` names and no other than the known ones."""
+    """The members of a nested table, which must hold the ``required`` names and no unknown one."""
     if not isinstance(value, Mapping):
         raise SpecError(f"must be a table, not {type(value).__name__}", path=path)
     members = dict(cast("Mapping[str, Any]", value))
