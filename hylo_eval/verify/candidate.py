@@ -23,8 +23,11 @@ IN_PROCESS_EXTENSIONS: Final = frozenset({Mode.STRUCTURE_CLOSURE, Mode.UNSOLVABL
 """Later modes that are no part of the contract's list and are graded in process all the same."""
 
 
+_ACCEPTED: Final = IN_PROCESS_MODES | IN_PROCESS_EXTENSIONS
+
+
 def _in_process(mode: str) -> AnswerGrader[Any]:
-    if mode not in IN_PROCESS_MODES | IN_PROCESS_EXTENSIONS:
+    if mode not in _ACCEPTED:
         raise ValueError(
             f"mode {mode!r:.80} is not graded in process; one of {', '.join(sorted(IN_PROCESS_MODES))}"
         )
