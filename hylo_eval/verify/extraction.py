@@ -55,7 +55,7 @@ def fenced_block(text: str) -> str:
 def without_math_delimiters(text: str) -> str:
     r"""``text`` without the delimiters ``$``, ``$$``, ``\(..\)`` and ``\[..\]`` that enclose all of it.
 
-    Any number of layers is removed. Dollars are removed only when they are the only ones: ``$a$ + $b$`` stays.
+    Any number of layers is removed. Dollars go only when they are the only ones: ``$a$ + $b$`` stays.
     """
     value = text.strip()
     while True:

@@ -1,12 +1,12 @@
 """Documents against a JSON Schema: reading both, and the verdict of one on the other.
 
-Everything here may be slow or unbounded on hostile input. The json-schema mode decides which part runs in its own
-process and which in a child with a deadline (:mod:`hylo_eval.verify.schema_child`).
+Everything here may be slow or unbounded on hostile input. The json-schema mode decides which part runs in its
+own process and which in a child with a deadline (:mod:`hylo_eval.verify.schema_child`).
 """
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import math
 import tomllib
@@ -129,10 +129,11 @@ def _resolve_references(schema: dict[str, Any], kind: Any, registry: Any) -> Non
     pending: list[tuple[Any, Any]] = [(root, registry.resolver_with_root(root))]
     while pending:
         resource, resolver = pending.pop()
-        if not isinstance(resource.contents, dict):
+        contents: Any = resource.contents
+        if not isinstance(contents, dict):
             continue
         for keyword in ("$ref", "$dynamicRef"):
-            reference = cast("dict[str, Any]", resource.contents).get(keyword)
+            reference = cast("dict[str, Any]", contents).get(keyword)
             if isinstance(reference, str):
                 try:
                     resolver.lookup(reference)
@@ -192,7 +193,7 @@ class _PlainCopy:
             return {key: self.of(entry) for key, entry in members.items()}
         if isinstance(value, list):
             return [self.of(entry) for entry in cast("list[Any]", value)]
-        if isinstance(value, datetime.date | datetime.time):
+        if isinstance(value, dt.date | dt.time):
             return value.isoformat()
         return value
 
@@ -210,13 +211,17 @@ def judge_document(compiled: CompiledSchema, text: str, notation: SchemaFormat) 
     return judge_value(compiled, document)
 
 
+def _place(error: Any) -> list[str]:
+    return [str(part) for part in error.path]
+
+
 def judge_value(compiled: CompiledSchema, document: Any) -> Outcome:
     """The outcome of a decoded document; see :func:`judge_document`."""
     try:
         if compiled.validator.is_valid(document):
             return 1.0, {"reason": "valid"}
-        errors = list(islice(compiled.validator.iter_errors(document), MAX_ERRORS))
-        first = min(errors, key=lambda error: [str(part) for part in error.path])
+        errors: list[Any] = list(islice(compiled.validator.iter_errors(document), MAX_ERRORS))
+        first: Any = min(errors, key=_place)
         return 0.0, {
             "reason": "schema_violation",
             "errors": len(errors),
