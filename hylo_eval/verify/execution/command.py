@@ -134,7 +134,8 @@ def run_command(
     timeout_seconds: float,
     stdin: bytes = b"",
     environment: Mapping[str, str] | None = None,
-    trusted: bool = False,
+    candidate: bool = True,
+    credentials: bool = False,
     output_limit_bytes: int = OUTPUT_LIMIT_BYTES,
     channel: ReportChannel | None = None,
 ) -> Completed:
@@ -149,8 +150,9 @@ def run_command(
         timeout_seconds: Seconds of wall-clock time.
         stdin: Bytes for standard input, which then ends.
         environment: Variables on top of this process's own.
-        trusted: Whether the command is the task's own: it may then see the judge's credentials and runs as
-            this process's user even when the candidate's commands run as another one.
+        candidate: Whether the command runs the candidate's code: it then runs as the user that is configured
+            for candidates, if there is one.
+        credentials: Whether the command may see the judge's credentials.
         output_limit_bytes: Most bytes kept of each stream.
         channel: A pipe that the command writes its report to.
 
@@ -159,8 +161,8 @@ def run_command(
         ValueError: An argument holds a NUL.
     """
     marker = secrets.token_hex(16)
-    variables = command_environment({**(environment or {}), MARKER_VARIABLE: marker}, trusted=trusted)
-    runner = command_user(trusted=trusted)
+    variables = command_environment({**(environment or {}), MARKER_VARIABLE: marker}, credentials=credentials)
+    runner = command_user(candidate=candidate)
     deadline = Deadline.after(timeout_seconds)
     with adopting_orphans():
         known = child_processes()

@@ -19,17 +19,17 @@ read, the hidden cases among them, are then out of the candidate's reach."""
 _CREDENTIAL_PREFIX = "VERIFYIT_JUDGE_"
 
 
-def command_environment(extra: Mapping[str, str], *, trusted: bool) -> dict[str, str]:
+def command_environment(extra: Mapping[str, str], *, credentials: bool) -> dict[str, str]:
     """The environment of a command.
 
     Args:
         extra: Variables set on top of this process's own.
-        trusted: Whether the command is the task's and may see the judge's credentials.
+        credentials: Whether the command may see the judge's credentials.
     """
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if trusted or not name.startswith(_CREDENTIAL_PREFIX)
+        if credentials or not name.startswith(_CREDENTIAL_PREFIX)
     }
     return {**inherited, **extra}
 
@@ -43,14 +43,14 @@ class CommandUser:
     extra_groups: tuple[int, ...] | None = None
 
 
-def command_user(*, trusted: bool) -> CommandUser:
+def command_user(*, candidate: bool) -> CommandUser:
     """The user of a command: the configured one for the candidate's, this process's own for the task's.
 
     Raises:
         GradingInfraError: A user is configured, but does not exist, or this process may not change users.
     """
     name = os.environ.get(CANDIDATE_USER_VARIABLE, "")
-    if trusted or not name:
+    if not candidate or not name:
         return CommandUser()
     import pwd
 

@@ -154,11 +154,11 @@ def test_missing_program(tmp_path):
 
 
 def test_credentials_are_withheld(tmp_path, monkeypatch):
-    """The judge's credentials reach the task's own commands and not the candidate's."""
+    """The judge's credentials reach a command only on request."""
     monkeypatch.setenv("VERIFYIT_JUDGE_API_KEY", "secret")
     code = "import os; print(os.environ.get('VERIFYIT_JUDGE_API_KEY'))"
     assert python(code, tmp_path).stdout == b"None\n"
-    assert python(code, tmp_path, trusted=True).stdout == b"secret\n"
+    assert python(code, tmp_path, credentials=True).stdout == b"secret\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root changes users")
@@ -170,7 +170,7 @@ def test_candidate_user(tmp_path, monkeypatch):
     monkeypatch.setenv(CANDIDATE_USER_VARIABLE, "nobody")
     argv = ["cat", str(hidden)]
     assert run_command(argv, cwd=Path("/"), timeout_seconds=30.0).exit_code == 1
-    assert run_command(argv, cwd=Path("/"), timeout_seconds=30.0, trusted=True).stdout == b"42"
+    assert run_command(argv, cwd=Path("/"), timeout_seconds=30.0, candidate=False).stdout == b"42"
 
 
 def test_unknown_candidate_user(tmp_path, monkeypatch):
