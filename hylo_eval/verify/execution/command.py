@@ -8,12 +8,13 @@ import selectors
 import signal
 import subprocess
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
 
 import attrs
 
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.environment import command_environment, command_user
+from hylo_eval.verify.execution.hiding import covering
 from hylo_eval.verify.execution.strays import MARKER_VARIABLE, adopting_orphans, child_processes, end_strays
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ DETAIL_CHARACTERS = 2000
 """Characters of an output's end that go into a verdict's detail."""
 
 DRAIN_SECONDS = 0.5
-"""How long output is still read after the command itself has ended: its last pipeline stage may lag behind."""
+"""How long output is still read after the command itself has ended: a last pipeline stage may lag."""
 
 _CHUNK_BYTES = 64 * 1024
 _TICK_SECONDS = 0.02
@@ -38,8 +39,8 @@ class Completed:
     """A command that has ended.
 
     Attributes:
-        exit_code: Its exit code, negative for the signal that ended it; None when it was ended at its deadline
-            or for its output.
+        exit_code: Its exit code, negative for the signal that ended it; None when it was ended at its
+            deadline or for its output.
         stdout: What it wrote to standard output, at most the limit.
         stderr: What it wrote to standard error, at most the limit.
         report: What it wrote to the report channel, empty without one.
@@ -56,7 +57,7 @@ class Completed:
 
     @property
     def stdout_text(self) -> str:
-        """Standard output as text with ``\\n`` line ends; bytes that are not UTF-8 are replaced."""
+        r"""Standard output as text with ``\\n`` line ends; bytes that are not UTF-8 are replaced."""
         return _text(self.stdout)
 
     @property
@@ -89,7 +90,7 @@ class ReportChannel:
     def __init__(self) -> None:
         self.read_descriptor, self.write_descriptor = os.pipe()
 
-    def __enter__(self) -> ReportChannel:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -138,6 +139,7 @@ def run_command(
     credentials: bool = False,
     output_limit_bytes: int = OUTPUT_LIMIT_BYTES,
     channel: ReportChannel | None = None,
+    hidden: Path | None = None,
 ) -> Completed:
     """Runs a program to its end, its deadline or its output limit, and ends all it started.
 
@@ -155,6 +157,7 @@ def run_command(
         credentials: Whether the command may see the judge's credentials.
         output_limit_bytes: Most bytes kept of each stream.
         channel: A pipe that the command writes its report to.
+        hidden: A folder that the command must not see, where that is possible.
 
     Raises:
         OSError: The program cannot be started.
@@ -164,6 +167,7 @@ def run_command(
     variables = command_environment({**(environment or {}), MARKER_VARIABLE: marker}, credentials=credentials)
     runner = command_user(candidate=candidate)
     deadline = Deadline.after(timeout_seconds)
+    cover = covering(hidden) if hidden is not None and runner.user is None else None
     with adopting_orphans():
         known = child_processes()
         process = subprocess.Popen(  # noqa: S603 - a list of arguments, no shell
@@ -179,6 +183,7 @@ def run_command(
             user=runner.user,
             group=runner.group,
             extra_groups=runner.extra_groups,
+            preexec_fn=cover,  # noqa: PLW1509 - None while other threads run
         )
         if channel is not None:
             channel.close_writer()

@@ -1,8 +1,8 @@
 """Processes that outlive the command that started them, found and ended before a verdict is given.
 
 A process that leaves its process group (``setsid``, a double fork) survives the group's end. While a command
-runs, this process is its descendants' sub-reaper (``PR_SET_CHILD_SUBREAPER``, Linux): an orphan becomes our own
-child instead of init's, so it can be found, killed and reaped.
+runs, this process is its descendants' sub-reaper (``PR_SET_CHILD_SUBREAPER``, Linux): an orphan becomes our
+own child instead of init's, so it can be found, killed and reaped.
 
 A program that starts its own children from other threads at the same time must not lose them. While other
 threads run, only processes that carry the command's marker in their environment are ended; a stray that
@@ -83,15 +83,15 @@ def child_processes() -> frozenset[int]:
         return frozenset()
     own = os.getpid()
     children: set[int] = set()
-    for entry in os.listdir("/proc") if sys.platform.startswith("linux") else ():
-        if entry.isdecimal() and _parent_of(entry) == own:
-            children.add(int(entry))
+    for entry in Path("/proc").iterdir() if sys.platform.startswith("linux") else ():
+        if entry.name.isdecimal() and _parent_of(entry) == own:
+            children.add(int(entry.name))
     return frozenset(children)
 
 
-def _parent_of(entry: str) -> int | None:
+def _parent_of(process: Path) -> int | None:
     try:
-        status = Path("/proc", entry, "stat").read_bytes()
+        status = (process / "stat").read_bytes()
     except OSError:
         return None
     # The command's name stands in parentheses and may itself hold blanks and parentheses.

@@ -1,4 +1,4 @@
-"""What the three test suites share: setup, the command line, and the rule that turns test ids into a verdict."""
+"""What the three test suites share: setup, the command line, and the rule from test ids to a verdict."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Files that a candidate may have prepared: bounded reads, restored test files, paths that cannot leave a folder."""
+"""Files that a candidate may have prepared: bounded reads, restored files, paths kept in their folder."""

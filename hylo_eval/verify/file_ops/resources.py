@@ -22,7 +22,8 @@ def resource_path(tests_dir: Path, relative: str, *, what: str) -> Path:
         what: The field, for the error text.
 
     Raises:
-        InvalidTask: The path is absolute, holds ``..``, leads out of the folder through a link, or names nothing.
+        InvalidTask: The path is absolute, holds ``..``, leads out of the folder through a link, or names
+            nothing.
     """
     try:
         components = relative_components(relative)

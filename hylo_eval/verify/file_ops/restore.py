@@ -59,8 +59,8 @@ def _files_below(source: Path, tests_dir: Path, depth: int = 0) -> Iterator[Path
     if source.is_file():
         yield source
     elif source.is_dir():
-        for name in sorted(os.listdir(source)):
-            relative = str((source / name).relative_to(tests_dir))
+        for below in sorted(source.iterdir()):
+            relative = str(below.relative_to(tests_dir))
             yield from _files_below(
                 resource_path(tests_dir, relative, what="restored file"), tests_dir, depth + 1
             )

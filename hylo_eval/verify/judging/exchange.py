@@ -11,14 +11,16 @@ import json
 import socket
 import threading
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
 
 from hylo_eval.verify.extras import import_extra
-from hylo_eval.verify.judging.connection import JudgeConnection
 from hylo_eval.verify.spec import decode_json
 from hylo_eval.verify.verdict import GradingInfraError
+
+if TYPE_CHECKING:
+    from hylo_eval.verify.judging.connection import JudgeConnection
 
 MAX_REPLY_BYTES: Final = 8 * 1024 * 1024
 """Largest reply that is read."""
@@ -107,7 +109,7 @@ class _Exchange:
         self._failure = ""
 
     def run(self) -> None:
-        """Sends the request and keeps the reply's body, or a failure's description without any credentials."""
+        """Sends the request and keeps the reply's body, or a failure's description without credentials."""
         try:
             self._body = self._send()
         except GradingInfraError as error:
@@ -138,7 +140,7 @@ class _Exchange:
         ):
             if response.is_redirect:
                 raise GradingInfraError("the judge redirects to another address, which is not followed")
-            if response.status_code != 200:  # noqa: PLR2004 - HTTP's own number
+            if response.status_code != 200:
                 raise GradingInfraError(f"the judge replied with HTTP status {response.status_code}")
             for chunk in response.iter_raw():
                 body += chunk

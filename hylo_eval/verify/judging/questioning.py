@@ -1,4 +1,4 @@
-"""Getting one valid score out of the judge: larger budgets for cut-off replies, one more try for scoreless ones."""
+"""One valid score out of the judge: a larger budget for a cut-off reply, one more try for a scoreless one."""
 
 from __future__ import annotations
 
@@ -80,24 +80,28 @@ class Judge:
         budgets = [self.spec.max_completion_tokens]
         if self.spec.incomplete_retry_tokens:
             budgets.append(self.spec.incomplete_retry_tokens)
-        try:
-            for budget in budgets:
+        for budget in budgets:
+            try:
                 completion = complete(self.connection, self._request(prompt, budget))
-                attempts.append(
-                    {
-                        "finish_reason": completion.finish_reason,
-                        "completion_tokens": completion.completion_tokens,
-                    }
+            except GradingInfraError as error:
+                raise GradingInfraError(
+                    str(error), **{**error.detail, **_attempt_detail(tuple(attempts))}
+                ) from error
+            attempts.append(
+                {
+                    "finish_reason": completion.finish_reason,
+                    "completion_tokens": completion.completion_tokens,
+                }
+            )
+            if completion.finish_reason == "stop" and completion.text.strip():
+                return completion
+            if completion.finish_reason != "length":
+                raise GradingInfraError(
+                    "the judge's reply is incomplete or has no text", **_attempt_detail(tuple(attempts))
                 )
-                if completion.finish_reason != "length":
-                    break
-            else:
-                raise GradingInfraError("the judge's reply was cut off by its length")
-            if completion.finish_reason != "stop" or not completion.text.strip():
-                raise GradingInfraError("the judge's reply is incomplete or has no text")
-        except GradingInfraError as error:
-            raise GradingInfraError(str(error), **_attempt_detail(tuple(attempts))) from error
-        return completion
+        raise GradingInfraError(
+            "the judge's reply was cut off by its length", **_attempt_detail(tuple(attempts))
+        )
 
     def _request(self, prompt: str, budget: int) -> ChatRequest:
         return ChatRequest(

@@ -6,7 +6,7 @@ described by ``go doc test2json``.
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
 
@@ -23,8 +23,10 @@ from hylo_eval.verify.execution.suites import (
 from hylo_eval.verify.file_ops.reading import MAX_REPORT_BYTES
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.spec import decode_json
-from hylo_eval.verify.specs.execution import GotestSpec
 from hylo_eval.verify.verdict import GradingInfraError, Reward
+
+if TYPE_CHECKING:
+    from hylo_eval.verify.specs.execution import GotestSpec
 
 _TERMINAL_ACTIONS: Final = frozenset({"pass", "fail", "skip"})
 

@@ -1,8 +1,8 @@
 """Mode ``judge``: an answer graded by a judge model, behind gates that need no model.
 
-The gates come first: instruction-following constraints must all hold, and an answer equal to a reference up to
-spelling scores without a question. The ``reference`` rubric then asks once for 0, 0.5 or 1, the ``checklist``
-rubric asks one yes-or-no question per criterion and scores the fraction of yes.
+The gates come first: instruction-following constraints must all hold, and an answer equal to a reference up
+to spelling scores without a question. The ``reference`` rubric then asks once for 0, 0.5 or 1, the
+``checklist`` rubric asks one yes-or-no question per criterion and scores the fraction of yes.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def check_judge(spec: JudgeSpec) -> None:
     """Refuses a specification that no answer could be graded under.
 
     Raises:
-        InvalidTask: The rubric lacks its references or criteria, a budget or the timeout is out of range, or a
-            constraint is unknown.
+        InvalidTask: The rubric lacks its references or criteria, a budget or the timeout is out of range, or
+            a constraint is unknown.
     """
     if spec.rubric is Rubric.REFERENCE and not _stated(spec.references):
         raise InvalidTask("the reference rubric needs at least one reference that is not blank")

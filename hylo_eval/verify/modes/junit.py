@@ -1,8 +1,8 @@
 """Mode ``junit``: a test command judged by the JUnit XML reports it leaves in the workspace.
 
 Test ids join ``classname`` and ``name`` with a dot, ``com.example.ArmTest.homes``. The counts that a suite
-declares (``tests``, ``failures``, ``errors``, ``skipped``) must be those of its test cases: a report cut short
-by a crash is thereby told from a small one.
+declares (``tests``, ``failures``, ``errors``, ``skipped``) must be those of its test cases: a report cut
+short by a crash is thereby told from a small one.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ from hylo_eval.verify.file_ops.reading import (
 )
 from hylo_eval.verify.file_ops.walking import check_glob, files_matching
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
-from hylo_eval.verify.specs.execution import JunitSpec
 from hylo_eval.verify.verdict import GradingInfraError, Reward, zero
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from hylo_eval.verify.specs.execution import JunitSpec
 
 _COUNTS: Final = ("tests", "failures", "errors", "skipped")
 _SUITES: Final = frozenset({"testsuite", "testsuites"})

@@ -4,9 +4,9 @@ The shape of repository-repair benchmarks: ``must_pass`` names the tests that th
 ``must_not_break`` those it must not break. What stops pytest from starting or collecting is a failed attempt
 only if all of it comes from files that the candidate may edit.
 
-With trusted files (``restore``, ``protected_paths_files``) pytest looks for ``conftest.py`` no higher than their
-common folder: one that the candidate put above them is not loaded. A task whose tests need such a file lists
-it among the trusted ones.
+With trusted files (``restore``, ``protected_paths_files``) pytest looks for ``conftest.py`` no higher than
+their common folder: one that the candidate put above them is not loaded. A task whose tests need such a file
+lists it among the trusted ones.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Suite:
         return (f"--confcutdir={folder}",) if Path(folder).is_dir() else ()
 
     def is_healthy(self) -> bool:
-        """Whether the interpreter, pytest and the report's plugin work where no code of the task is imported."""
+        """Whether interpreter, pytest and the report's plugin work where no code of the task is imported."""
         folder = self.scratch / f"probe-{secrets.token_hex(4)}"
         folder.mkdir()
         (folder / "test_probe.py").write_text("def test_probe():\n    assert True\n")
@@ -185,7 +185,7 @@ def grade_pytest(spec: PytestSpec, context: GradingContext) -> Reward:
             spec=spec, workspace=workspace, scratch=scratch, deadline=deadline, attribution=attribution
         )
         tally = _Tally()
-        # Every batch runs before a candidate's failure is returned: a later one may show a task that is broken.
+        # Every batch runs before a candidate's failure is returned: a later one may show a broken task.
         for paths in _batches(spec):
             if deadline.passed:
                 return zero("timeout", passed=0, total=0)
@@ -270,7 +270,7 @@ def _collection_failure(
     """The verdict on test files that could not be collected."""
     failures = [failure for failure in messages.failures if failure.node_id is not None]
     failed = messages.report.failed_collectors if messages.report else frozenset[str]()
-    if {failure.node_id for failure in failures} != failed:
+    if frozenset(failure.node_id or "" for failure in failures) != failed:
         raise GradingInfraError(
             "pytest could not collect tests, and did not tell why", output=_output(completed)
         )
@@ -315,9 +315,9 @@ def match_unique_prefixes(
 ) -> dict[str, bool]:
     """Gives required ids the outcome of the one reported test that they stand for.
 
-    An id stands for itself, for its form with escaped non-ASCII characters, or, when it was cut off inside its
-    parameters (it holds ``[`` and does not end in ``]``), for the one test that begins with it. A test that two
-    required ids stand for, and an id reported in both forms, passes for none.
+    An id stands for itself, for its form with escaped non-ASCII characters, or, when it was cut off inside
+    its parameters (it holds ``[`` and does not end in ``]``), for the one test that begins with it. A test
+    that two required ids stand for, and an id reported in both forms, passes for none.
     """
     matched = dict(outcomes)
     claims: dict[str, set[str]] = {}

@@ -1,8 +1,8 @@
 """Mode ``script``: the task's own grading script, run in the workspace.
 
-A script that declares a ``verdict_file`` writes a whole verdict there. One that does not reports a bare reward:
-``reward.json``, else ``reward.txt``, both in ``VERIFYIT_LOGS_DIR``, else the last line of its standard output.
-The first of them that is there decides; a malformed one does not fall through to the next.
+A script that declares a ``verdict_file`` writes a whole verdict there. One that does not reports a bare
+reward: ``reward.json``, else ``reward.txt``, both in ``VERIFYIT_LOGS_DIR``, else the last line of its
+standard output. The first of them that is there decides; a malformed one does not fall through to the next.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from hylo_eval.verify.file_ops.reading import (
 from hylo_eval.verify.file_ops.resources import resource_file
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.spec import decode_json
-from hylo_eval.verify.specs.execution import ScriptSpec
 from hylo_eval.verify.verdict import (
     GradingInfraError,
     InvalidTask,
@@ -39,6 +38,8 @@ from hylo_eval.verify.verdict import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from hylo_eval.verify.specs.execution import ScriptSpec
 
 _DEFAULT_REWARD_KEY = "reward"
 _VERDICT_MEMBERS = frozenset({"status", "reward", "detail"})
@@ -219,7 +220,7 @@ def _declared_verdict(name: str, logs: Path, completed: Completed) -> Reward:
 
 def _verdict(content: object) -> Reward:
     if not isinstance(content, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - malformed content, not a wrong argument
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - malformed content, no wrong argument
     members = cast("dict[str, Any]", content)
     if missing := sorted(_VERDICT_MEMBERS - members.keys()):
         raise ValueError(f"it lacks {', '.join(missing)}")

@@ -12,7 +12,7 @@ import attrs
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.execution.folders import private_folder
-from hylo_eval.verify.execution.suites import check_arguments, run_trusted_shell, split_command
+from hylo_eval.verify.execution.suites import check_arguments, split_command
 from hylo_eval.verify.file_ops.resources import resource_file, resource_path
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.specs.execution import OutputComparison, StdioSpec
@@ -31,7 +31,7 @@ class Case:
 
     Attributes:
         number: What stands between ``input_`` and ``.txt`` in the file's name.
-        stdin: The bytes the program is given, with ``\\n`` line ends.
+        stdin: The bytes the program is given, its lines ending in a line feed.
         expected: The expected output.
     """
 
@@ -111,26 +111,67 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
         else None
     )
     total = len(cases)
+    program = _Program(
+        spec=spec, workspace=context.workspace, argv=argv, hidden=context.tests_dir / spec.cases
+    )
     if spec.build:
-        seconds = spec.per_case_timeout * total
-        build = run_trusted_shell(spec.build, context, timeout_seconds=seconds)
+        build = program.build(timeout_seconds=spec.per_case_timeout * total)
         if not build.succeeded:
             return zero("build_failed", stderr=build.stderr_tail, passed=0, total=total)
     for index, case in enumerate(cases):
-        failure = _grade_case(spec, argv, case, context.workspace, judge)
+        failure = _grade_case(program, case, judge)
         if failure is not None:
             progress = {"passed": index, "total": total, "first_failure": case.number}
             return scored(0.0, **failure, **progress)
     return scored(1.0, passed=total, total=total)
 
 
-def _grade_case(
-    spec: StdioSpec, argv: list[str], case: Case, workspace: Path, judge: Path | None
-) -> dict[str, object] | None:
+@attrs.frozen(kw_only=True)
+class _Program:
+    """The candidate's program, which never sees the folder of the cases where that can be helped."""
+
+    spec: StdioSpec
+    workspace: Path
+    argv: list[str]
+    hidden: Path
+
+    def build(self, *, timeout_seconds: float) -> Completed:
+        """Runs the build command.
+
+        Raises:
+            GradingInfraError: bash cannot be started, or the workspace is missing.
+        """
+        argv = ["bash", "-lc", self.spec.build]
+        try:
+            return run_command(
+                argv, cwd=self.workspace, timeout_seconds=timeout_seconds, hidden=self._hidden_folder()
+            )
+        except OSError as error:
+            raise GradingInfraError(f"bash cannot run in the workspace: {error}") from error
+
+    def run(self, case: Case) -> Completed:
+        """Runs the program on a case; OSError if it cannot be started."""
+        return run_command(
+            self.argv,
+            cwd=self.workspace,
+            timeout_seconds=self.spec.per_case_timeout,
+            stdin=case.stdin,
+            hidden=self._hidden_folder(),
+        )
+
+    def _hidden_folder(self) -> Path | None:
+        """The folder of the cases, unless the program itself or its working folder lies in it."""
+        folder = self.hidden.resolve()
+        used = (self.workspace, *(self.workspace / argument for argument in self.argv))
+        return None if any(path.resolve().is_relative_to(folder) for path in used) else folder
+
+
+def _grade_case(program: _Program, case: Case, judge: Path | None) -> dict[str, object] | None:
     """What is wrong with the program on one case, as members of the detail; None when it is right."""
+    spec = program.spec
     try:
-        completed = run_command(argv, cwd=workspace, timeout_seconds=spec.per_case_timeout, stdin=case.stdin)
-    except OSError as error:
+        completed = program.run(case)
+    except (OSError, ValueError) as error:
         return {"reason": "command_failed", "error": str(error)}
     if completed.timed_out:
         return {"reason": "timeout"}

@@ -70,7 +70,7 @@ class Attribution:
     candidate_modules: tuple[str, ...]
 
     def candidate_files(self, failures: Sequence[Failure]) -> list[str]:
-        """The candidate's files and modules that all the failures came from; empty if any came from elsewhere."""
+        """The candidate's files and modules behind all the failures; empty if any came from elsewhere."""
         blamed: set[str] = set()
         for failure in failures:
             files = self._blamed_by(failure)
@@ -92,7 +92,7 @@ class Attribution:
                 return module or self._editable(failure.filename)
 
     def _requested(self, failure: Failure) -> set[str]:
-        """The module that could not be imported, if the candidate was asked to write it, its parent or child."""
+        """The modules that the candidate was asked to write and that are, or are part of, the missing one."""
         missing = failure.missing_module
         if not missing:
             return set()
@@ -103,14 +103,15 @@ class Attribution:
         }
 
     def _incomplete_package(self, missing_module: str) -> set[str]:
-        """The editable package that lacks a submodule. A top-level module that is absent could be anybody's."""
+        """The editable package that lacks a submodule; an absent top-level module could be anybody's."""
         package, separator, _ = missing_module.partition(".")
         return self._editable(f"{package}/__init__.py") if separator else set()
 
     def _editable(self, filename: str) -> set[str]:
         """The file relative to the workspace, if it lies there and is not the task's.
 
-        A link in the workspace counts as a file of the workspace, wherever it leads: the candidate planted it.
+        A link in the workspace counts as a file of the workspace, wherever it leads: the candidate planted
+        it.
         """
         if not filename:
             return set()
@@ -125,7 +126,7 @@ class Attribution:
 def missing_test_dependencies(
     failures: Sequence[Failure], paths: Iterable[str], workspace: Path
 ) -> list[str]:
-    """The absent modules that the collected test files themselves import; empty if anything else failed too."""
+    """The absent modules that the collected test files import; empty if anything else failed too."""
     tests = {(workspace / path).resolve() for path in paths}
     for failure in failures:
         if failure.kind is not FailureKind.DEPENDENCY or not failure.filename:

@@ -4,15 +4,19 @@ Its text is given to that interpreter with ``-c``: it must run on every Python t
 must import nothing before pytest does but modules that are built into the interpreter. A candidate's module
 that is named after one of the standard library is thereby imported, and blamed, as it was submitted.
 
-The report goes to a pipe whose number is told on standard input together with a word that opens every line. No
-argument, environment variable, file or module names either. Code that runs in this interpreter can still
+The report goes to a pipe whose number is told on standard input together with a word that opens every line.
+No argument, environment variable, file or module names either. Code that runs in this interpreter can still
 find them by walking frames and descriptors: within one process nothing can be hidden from it.
 """
+
+# The interpreter that runs this may be older than ours, and imports no typing or contextlib before pytest.
+# ruff: noqa: ANN001, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901
+# pyright: basic, reportPrivateUsage=false
 
 import posix
 import sys
 
-LONGEST_TEXT = 4096
+LONGEST_TEXT = 1 << 16
 
 
 def encode(value):
@@ -73,32 +77,14 @@ def failure_of(error, node_id):
     }
 
 
-def main():
-    """Runs pytest with this process's arguments and reports to the pipe named on standard input."""
-    number, _, word = posix.read(0, LONGEST_TEXT).decode("ascii").partition(" ")
-    descriptor = int(number)
-    posix.set_inheritable(descriptor, False)
-
-    def send(message):
-        line = (word + " " + encode(message) + "\n").encode("ascii")
-        while line:
-            line = line[posix.write(descriptor, line) :]
-
-    def record(error, node_id=None):
-        send(failure_of(error, node_id))
-
-    try:
-        import pytest
-    except BaseException as error:
-        record(error)
-        raise
+def observer(record, send):
+    """A pytest plugin that tells the origin of failures when they happen, and the report at the end."""
+    import pytest
     from _pytest.config import ConftestImportFailure, UsageError
     from _pytest.main import Interrupted
     from _pytest.nodes import Collector
 
     class Observer:
-        """Sends the origin of failures when they happen, and the report at the session's end."""
-
         def pytest_keyboard_interrupt(self, excinfo):
             if not isinstance(excinfo.value, Interrupted):
                 record(excinfo.value)
@@ -123,19 +109,41 @@ def main():
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_sessionfinish(self, session):
             yield
-            plugin = getattr(session.config, "_json_report", None)
-            report = getattr(plugin, "report", None)
-            if report is None:
-                return
-            for collector in report.get("collectors", []):
-                if collector.get("outcome") == "failed":
-                    send({"type": "failed_collector", "node_id": collector["nodeid"]})
-            for test in report.get("tests", []):
-                send({"type": "test", "node_id": test["nodeid"], "outcome": test.get("outcome")})
-            send({"type": "report", "root": report.get("root"), "summary": dict(report.get("summary", {}))})
+            report = getattr(getattr(session.config, "_json_report", None), "report", None)
+            if report is not None:
+                send_report(report, send)
+
+    return Observer()
+
+
+def send_report(report, send):
+    """Sends a report of pytest-json-report without the texts and times that no verdict needs."""
+    for collector in report.get("collectors", []):
+        if collector.get("outcome") == "failed":
+            send({"type": "failed_collector", "node_id": collector["nodeid"]})
+    for test in report.get("tests", []):
+        send({"type": "test", "node_id": test["nodeid"], "outcome": test.get("outcome")})
+    send({"type": "report", "root": report.get("root"), "summary": dict(report.get("summary", {}))})
+
+
+def main():
+    """Runs pytest with this process's arguments and reports to the pipe named on standard input."""
+    number, _, word = posix.read(0, LONGEST_TEXT).decode("ascii").partition(" ")
+    descriptor = int(number)
+    posix.set_inheritable(descriptor, False)
+
+    def send(message):
+        line = (word + " " + encode(message) + "\n").encode("ascii")
+        while line:
+            line = line[posix.write(descriptor, line) :]
+
+    def record(error, node_id=None):
+        send(failure_of(error, node_id))
 
     try:
-        code = int(pytest.main(sys.argv[1:], plugins=[Observer()]))
+        import pytest
+
+        code = int(pytest.main(sys.argv[1:], plugins=[observer(record, send)]))
     except BaseException as error:
         record(error)
         raise
