@@ -47,7 +47,7 @@ def aggregate_rewards(
     """
     if isinstance(expected_total, bool) or not isinstance(expected_total, int) or expected_total <= 0:
         return invalid_task(f"expected_total must be a positive integer, not {expected_total!r:.40}")
-    if not isinstance(policy, str) or policy not in set(Aggregation):
+    if not isinstance(policy, Aggregation):
         return invalid_task(f"the policy {policy!r:.40} is not one of {', '.join(Aggregation)}")
     if round_digits is not None and (
         isinstance(round_digits, bool) or not isinstance(round_digits, int) or not 0 <= round_digits <= 6
@@ -63,7 +63,7 @@ def aggregate_rewards(
                 return Reward(0.0, status, detail)
     rewards = [component.reward for component in components]
     rewards += [0.0] * (expected_total - len(rewards))
-    combined = _combined(rewards, Aggregation(policy))
+    combined = _combined(rewards, policy)
     if round_digits is not None:
         scale = 10**round_digits
         combined = round(combined * scale) / scale

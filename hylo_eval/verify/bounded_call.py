@@ -25,7 +25,7 @@ from hylo_eval.verify.verdict import GradingInfraError, InvalidTask
 STARTUP_SECONDS: Final = 120.0
 """How long a child may take to import its libraries; a breach is the machine's fault, not the candidate's."""
 
-MEMORY_BYTES: Final = 4 << 30
+MEMORY_BYTES: Final = 2 << 30
 """Address space of a child."""
 
 _PACKAGE_ROOT: Final = str(Path(__file__).resolve().parents[2])
@@ -223,6 +223,17 @@ def close_bounded_calls() -> None:
         service.close()
 
 
-# A forked copy must not talk into its parent's pipes.
-os.register_at_fork(after_in_child=_services.clear)
+_parents: list[_Service] = []
+"""Services of the process that this one was forked from; held, so that nothing of theirs is closed."""
+
+
+def _forget_services() -> None:
+    """A forked copy must neither talk into its parent's pipes nor wait for a lock that a thread there holds."""
+    global _services_lock  # noqa: PLW0603 - the one lock of this process
+    _services_lock = threading.Lock()
+    _parents.extend(_services.values())
+    _services.clear()
+
+
+os.register_at_fork(after_in_child=_forget_services)
 atexit.register(close_bounded_calls)

@@ -6,16 +6,14 @@ Callers own the extraction. A text mode takes a string, ``structured_exact`` a d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from hylo_eval.verify.modes import IN_PROCESS_MODES, Mode, grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader, ResourceTable
 from hylo_eval.verify.spec import spec_from_table
 from hylo_eval.verify.specs.answer import AnswerSpec, EmptyOutput
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, infra_error, invalid_task, zero
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["IN_PROCESS_EXTENSIONS", "IN_PROCESS_MODES", "candidate_spec", "grade_candidate"]
 
@@ -52,6 +50,8 @@ def candidate_spec(mode: str, parameters: Mapping[str, Any]) -> Any:
         InvalidTask: The table is well formed, and the mode rejects it.
     """
     found = _in_process(mode)
+    if not isinstance(parameters, Mapping):
+        raise ValueError(f"the parameters must be a table, not {type(parameters).__name__}")  # noqa: TRY004
     if "mode" in parameters:
         raise ValueError("the parameters must not hold a mode of their own")
     spec = spec_from_table({**parameters, "mode": str(mode)})

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from hylo_eval.verify.specs import DEFAULT_WORKSPACE
 from hylo_eval.verify.verdict_files import clear_verdict, write_verdict
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from hylo_eval.verify.verdict import Reward
 
 DEFAULT_LOGS_DIR: Final = Path("/logs/verifier")
-DEFAULT_WORKSPACE: Final = Path("/app")
 EXIT_DONE: Final = 0
 EXIT_UNWRITTEN: Final = 2
 
@@ -34,7 +34,9 @@ def verify_parser(program: str = "hylo-verify") -> argparse.ArgumentParser:
     )
     parser.add_argument("spec", type=Path, metavar="SPEC", help="path of verifier.toml")
     parser.add_argument("--logs-dir", type=Path, default=DEFAULT_LOGS_DIR, help="default: %(default)s")
-    parser.add_argument("--workspace", type=Path, default=DEFAULT_WORKSPACE, help="default: %(default)s")
+    parser.add_argument(
+        "--workspace", type=Path, default=Path(DEFAULT_WORKSPACE), help="default: %(default)s"
+    )
     return parser
 
 

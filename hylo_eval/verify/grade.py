@@ -20,7 +20,7 @@ from hylo_eval.verify.file_ops.resources import resource_file
 from hylo_eval.verify.modes import grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader, GradingContext
 from hylo_eval.verify.spec import parse_spec
-from hylo_eval.verify.specs.execution import DEFAULT_WORKSPACE, ExecutionSpec
+from hylo_eval.verify.specs import DEFAULT_WORKSPACE
 from hylo_eval.verify.specs.fields import SpecError
 from hylo_eval.verify.verdict import (
     GradingInfraError,
@@ -37,6 +37,7 @@ MAX_RESOURCE_BYTES: Final = 64 << 20
 
 if TYPE_CHECKING:
     from hylo_eval.verify.specs.answer import AnswerSpec
+    from hylo_eval.verify.specs.execution import ExecutionSpec
 
 _logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Mode json-schema: the answer is a JSON, YAML or TOML document that is valid against a JSON Schema.
 
-The document may stand in a Markdown fence. Formats are annotations and are not asserted. A short JSON document
-is judged in this process when the schema's cost is linear; everything else in a child with a deadline.
+The document may stand in a Markdown fence. Formats are annotations and are not asserted. A short document in
+JSON is judged in this process when the schema's cost is linear, everything else in a child with a deadline.
 """
 
 from __future__ import annotations

@@ -6,9 +6,7 @@ from enum import StrEnum
 
 import attrs
 
-from hylo_eval.verify.specs import fields
-
-DEFAULT_WORKSPACE = "/app"
+from hylo_eval.verify.specs import DEFAULT_WORKSPACE, fields
 
 
 class OutputComparison(StrEnum):
