@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from hylo_eval.verify.file_ops.removal import remove_folder
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -17,5 +20,13 @@ def private_folder(purpose: str) -> Generator[Path]:
 
     What cannot be removed is left behind rather than raised: the verdict stands.
     """
-    with tempfile.TemporaryDirectory(prefix=f"hylo-{purpose}-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder).resolve()
+    folder = Path(tempfile.mkdtemp(prefix=f"hylo-{purpose}-")).resolve()
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):
+            parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                remove_folder(folder.name, parent=parent)
+            finally:
+                os.close(parent)

@@ -14,6 +14,7 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from hylo_eval.verify.file_ops.removal import make_writable, remove_folder
 from hylo_eval.verify.file_ops.resources import resource_path
 from hylo_eval.verify.verdict import InvalidTask
 
@@ -26,7 +27,6 @@ MAX_RESTORE_DEPTH = 64
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_OWNER_FULL = stat.S_IRWXU
 
 
 def restore(entries: Iterable[str], *, tests_dir: Path, workspace: Path) -> tuple[Path, ...]:
@@ -90,7 +90,7 @@ def _opened_folder(root: int, folders: list[str]) -> Generator[int]:
     """The folder below ``root``, made where it is missing and in place of whatever else has its name."""
     descriptor = os.dup(root)
     try:
-        _make_writable(descriptor)
+        make_writable(descriptor)
         for name in folders:
             if not _is_folder(descriptor, name):
                 with suppress(FileNotFoundError):
@@ -99,18 +99,10 @@ def _opened_folder(root: int, folders: list[str]) -> Generator[int]:
             below = os.open(name, _OPEN_FOLDER, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = below
-            _make_writable(descriptor)
+            make_writable(descriptor)
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _make_writable(folder: int) -> None:
-    """Undoes a candidate's ``chmod``, which would otherwise turn its failed attempt into an abstention."""
-    mode = stat.S_IMODE(os.fstat(folder).st_mode)
-    if mode & _OWNER_FULL != _OWNER_FULL:
-        with suppress(PermissionError):
-            os.fchmod(folder, mode | _OWNER_FULL)
 
 
 def _is_folder(folder: int, name: str) -> bool:
@@ -123,4 +115,4 @@ def _is_folder(folder: int, name: str) -> bool:
 def _remove_folder(folder: int, name: str) -> None:
     """Removes a folder that stands where a file is restored; links below it are not followed."""
     if _is_folder(folder, name):
-        shutil.rmtree(name, dir_fd=folder)
+        remove_folder(name, parent=folder)
