@@ -11,7 +11,11 @@ import attrs
 
 NAME = "hylo-eval"
 
-CLI = [sys.executable, "-c", "import sys; from hylo_eval.verify.commands import main_verify; sys.exit(main_verify())"]
+CLI = [
+    sys.executable,
+    "-c",
+    "import sys; from hylo_eval.verify.commands import main_verify; sys.exit(main_verify())",
+]
 CANDIDATE_FILE = [
     sys.executable,
     "-c",
@@ -42,11 +46,11 @@ def plain(value):
 class SpecTable(dict):
     """A specification's fields as a plain object, beside the specification itself."""
 
-    def __init__(self, spec):
+    def __init__(self, spec) -> None:
         super().__init__(plain(spec))
         self.spec = spec
 
-    def __eq__(self, other):
+    def __eq__(self, other) -> bool:
         return isinstance(other, SpecTable) and self.spec == other.spec
 
     __hash__ = None
@@ -70,8 +74,8 @@ def load():
     def unwrapped(value):
         return value.spec if isinstance(value, SpecTable) else value
 
-    def score_closure_region(*arguments):
-        score = closure_scoring.score_closure_region(*arguments)
+    def score_closure_region(text, expected, structure_format):
+        score = closure_scoring.score_closure_region(text, expected, structure_format)
         if not attrs.has(type(score)):
             return score
         names = [field.name for field in attrs.fields(type(score))]
