@@ -81,7 +81,8 @@ if os.fork() == 0:
     if os.fork() == 0:
         for descriptor in range(3):
             os.close(descriptor)
-        os.execvpe("bash", ["bash", "-c", "echo $$ > pid.new; mv pid.new pid; sleep 60 & wait"], eval(sys.argv[1]))
+        script = "echo $$ > new; mv new pid; sleep 60 & wait"
+        os.execvpe("bash", ["bash", "-c", script], eval(sys.argv[1]))
     os._exit(0)
 os.wait()
 while not os.path.exists("pid"):

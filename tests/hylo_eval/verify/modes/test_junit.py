@@ -154,7 +154,7 @@ def test_timeout(task):
     "fields",
     [
         {"report": "../*.xml"},
-        {"report": "/tmp/*.xml"},
+        {"report": "/out/*.xml"},
         {"report": ""},
         {"report": "a**/b.xml"},
         {"timeout": float("nan")},
@@ -172,5 +172,7 @@ def test_nested_suites():
     """A suite's counts cover the suites inside it, and repeated cases must all pass."""
     inner = '<testsuite tests="1"><testcase classname="A" name="b"/></testsuite>'
     failing = '<testcase classname="A" name="b"><failure/></testcase>'
-    report = f'<testsuites tests="2"><testsuite tests="2" failures="1">{inner}{failing}</testsuite></testsuites>'
+    report = (
+        f'<testsuites tests="2"><testsuite tests="2" failures="1">{inner}{failing}</testsuite></testsuites>'
+    )
     assert parse_report(report.encode()) == {"A.b": False}

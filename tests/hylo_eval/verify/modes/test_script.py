@@ -51,7 +51,7 @@ def test_order_of_channels(task):
     logs = '"$VERIFYIT_LOGS_DIR"'
     text = f"echo 0.5 > {logs}/reward.txt\necho 0.1\n"
     assert grade(task, text).detail["channel"] == "reward.txt"
-    table = "echo '{\"reward\": 0.75, \"coverage\": 3, \"note\": \"x\"}' > " + f"{logs}/reward.json\n"
+    table = 'echo \'{"reward": 0.75, "coverage": 3, "note": "x"}\' > ' + f"{logs}/reward.json\n"
     verdict = grade(task, table + text)
     assert verdict.reward == 0.75
     assert verdict.detail["metrics"] == {"reward": 0.75, "coverage": 3.0}
@@ -59,7 +59,7 @@ def test_order_of_channels(task):
 
 def test_reward_key(task):
     """A named key is read from reward.json and from nowhere else."""
-    script = "echo '{\"score\": 0.5}' > \"$VERIFYIT_LOGS_DIR\"/reward.json\n"
+    script = 'echo \'{"score": 0.5}\' > "$VERIFYIT_LOGS_DIR"/reward.json\n'
     assert grade(task, script, reward_key="score").reward == 0.5
     with pytest.raises(GradingInfraError, match=r"reward\.json"):
         grade(task, "echo 0.5\n", reward_key="score")
