@@ -228,7 +228,7 @@ _parents: list[_Service] = []
 
 
 def _forget_services() -> None:
-    """A forked copy must neither talk into its parent's pipes nor wait for a lock that a thread there holds."""
+    """A forked copy must neither talk into its parent's pipes nor wait for a lock of a thread there."""
     global _services_lock  # noqa: PLW0603 - the one lock of this process
     _services_lock = threading.Lock()
     _parents.extend(_services.values())

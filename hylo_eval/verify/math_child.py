@@ -65,6 +65,14 @@ def _has_expression(parsed: Parsed) -> bool:
     return any(not isinstance(entry, str) for entry in parsed)
 
 
+def _is_undefined(parsed: Parsed) -> bool:
+    """Whether an expression divides by zero, or is undefined for another reason."""
+    sympy = import_extra("sympy", extra="math")
+    return any(
+        isinstance(entry, sympy.Expr) and bool(entry.doit().has(sympy.nan, sympy.zoo)) for entry in parsed
+    )
+
+
 def _members(text: str) -> list[str]:
     """The parts of a sequence between commas outside brackets; one pair around all of it is left out."""
     value = without_math_delimiters(text)
@@ -98,8 +106,12 @@ def _reference(expected: str, math_type: MathType, profile: MathProfile) -> tupl
             readings = [_parse(f"{BOX}{expected}}}")]
         case MathProfile.RAW:
             readings = [_parse(f"{BOX}{expected}}}", "LatexExtractionConfig")]
-    if not all(_has_expression(reading) for reading in readings):
+    # A box may hold a word, which is compared as it is written.
+    is_read = bool if profile is MathProfile.BOXED else _has_expression
+    if not all(map(is_read, readings)):
         raise InvalidTask(f"expected {expected!r:.200} cannot be read as mathematics")
+    if any(map(_is_undefined, readings)):
+        raise InvalidTask(f"expected {expected!r:.200} has no value")
     return tuple(readings)
 
 

@@ -68,6 +68,10 @@ def decode_schema(content: bytes, path: str) -> dict[str, Any]:
         raise InvalidTask(f"the schema {path} is not JSON: {error}") from error
     if not isinstance(schema, dict):
         raise InvalidTask(f"the schema {path} is not a JSON object")
+    try:
+        _PlainCopy().of(schema)
+    except (ValueError, RecursionError) as error:
+        raise InvalidTask(f"the schema {path} cannot be used: {error}") from error
     return cast("dict[str, Any]", schema)
 
 

@@ -11,6 +11,7 @@ import attrs
 from hylo_eval.verify.modes import Mode, mode_of, spec_type
 from hylo_eval.verify.specs.answer import Constraint, FunctionCall
 from hylo_eval.verify.specs.fields import SpecError
+from hylo_eval.verify.verdict import InvalidTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +90,10 @@ def parse_spec(text: str) -> Any:
         raise SpecError(f"is not TOML: {error}") from error
     except (RecursionError, ValueError) as error:
         raise SpecError(f"cannot be read as TOML: {error}") from error
-    return spec_from_table(_decode_embedded(table))
+    try:
+        return spec_from_table(_decode_embedded(table))
+    except InvalidTask as error:
+        raise SpecError(str(error)) from error
 
 
 def spec_from_table(table: Mapping[str, Any]) -> Any:
@@ -97,6 +101,7 @@ def spec_from_table(table: Mapping[str, Any]) -> Any:
 
     Raises:
         SpecError: As in :func:`parse_spec`.
+        InvalidTask: An embedded JSON value holds a number that is not finite.
     """
     name = table.get("mode")
     if name is None:

@@ -3,8 +3,8 @@
     python tests/performance/verdict_speed.py [--peer PYTHON] [--seconds 0.5] [--rounds 5]
 
 ``PYTHON`` is the interpreter of an environment that holds marin-verifyit and nothing of ours; its adapter and
-the loads are those of ``../shared/peers/grader_speed.py`` beside the repository. The two run in turns, so that
-both see the same machine. CPU time is what is compared: wall clock says more about the neighbours.
+the loads are those of ``../shared/peers/grader_speed.py`` beside the repository. The two run in turns, so
+that both see the same machine. CPU time is what is compared: wall clock says more about the neighbours.
 """
 
 import argparse

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
 from hylo_eval.verify.json_comparison import JsonValue, NumericTypePolicy
 from hylo_eval.verify.specs import fields
+from hylo_eval.verify.verdict import InvalidTask
 
 DEFAULT_OUTPUT = "/app/answer.txt"
 
@@ -113,7 +114,12 @@ def constraints(value: object, path: str) -> tuple[Constraint, ...]:
 
 
 def function_calls(value: object, path: str) -> tuple[FunctionCall, ...]:
-    """Function calls from tables of exactly ``name`` and ``arguments`` (a decoded JSON object)."""
+    """Function calls from tables of exactly ``name`` and ``arguments`` (a decoded JSON object).
+
+    Raises:
+        SpecError: There is no list of such tables.
+        InvalidTask: A name is no string, or the arguments are no object.
+    """
     result: list[FunctionCall] = []
     for index, entry in enumerate(fields.entries(value, path)):
         where = f"{path}[{index}]"
@@ -121,12 +127,13 @@ def function_calls(value: object, path: str) -> tuple[FunctionCall, ...]:
         members = fields.table_fields(
             table, where, required=frozenset({"name", "arguments"}), optional=frozenset()
         )
-        result.append(
-            FunctionCall(
-                fields.text(members["name"], f"{where}.name"),
-                fields.json_object(members["arguments"], f"{where}.arguments"),
-            )
-        )
+        name, arguments = members["name"], members["arguments"]
+        if not isinstance(name, str):
+            raise InvalidTask(f"{where}.name must be a string, not {type(name).__name__}")
+        if not isinstance(arguments, dict):
+            raise InvalidTask(f"{where}.arguments must be an object, not {type(arguments).__name__}")
+        given = cast("dict[str, Any]", arguments)
+        result.append(FunctionCall(name, fields.json_object(given, f"{where}.arguments")))
     return tuple(result)
 
 

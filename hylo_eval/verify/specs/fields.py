@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 import attrs
 
 from hylo_core.errors import ContractError
+from hylo_eval.verify.verdict import InvalidTask
 
 MAX_SPEC_DEPTH = 200
 """Deepest nesting of a JSON value in a specification; far beyond real tasks and below Python's own limit."""
@@ -99,7 +100,12 @@ def choice(enum: type[EnumT]) -> Callable[[object, str], EnumT]:
 
 
 def json_value(value: object, path: str, depth: int = 0) -> Any:
-    """A private copy of a decoded JSON value: a later change of the caller's object changes no spec."""
+    """A private copy of a decoded JSON value: a later change of the caller's object changes no spec.
+
+    Raises:
+        SpecError: It is no such value, or is nested too deeply.
+        InvalidTask: It holds a number that is not finite: well formed, yet no answer can equal it.
+    """
     if depth > MAX_SPEC_DEPTH:
         raise SpecError(f"is nested deeper than {MAX_SPEC_DEPTH} levels", path=path[:200])
     if value is None or isinstance(value, bool | int):
@@ -108,7 +114,7 @@ def json_value(value: object, path: str, depth: int = 0) -> Any:
         return text(value, path)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise SpecError("must be finite: JSON has no infinity and no NaN", path=path)
+            raise InvalidTask(f"{path} must be finite: JSON has no infinity and no NaN")
         return value
     if isinstance(value, list | tuple):
         entries = cast("Sequence[object]", value)

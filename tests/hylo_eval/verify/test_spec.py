@@ -19,6 +19,7 @@ from hylo_eval.verify.specs.answer import (
 )
 from hylo_eval.verify.specs.execution import GotestSpec, JunitSpec, PytestSpec, ScriptSpec, StdioSpec
 from hylo_eval.verify.specs.fields import SpecError
+from hylo_eval.verify.verdict import InvalidTask
 
 json_values = st.recursive(
     st.none()
@@ -186,6 +187,21 @@ def test_a_specification_does_not_change_with_the_callers_objects():
         spec.output = "elsewhere"
 
 
+@pytest.mark.parametrize(
+    ("mode", "table"),
+    [
+        ("structured_exact", {"expected": [float("nan")]}),
+        ("predicted_action", {"expected_calls": [{"name": "a", "arguments": {"x": float("inf")}}]}),
+        ("predicted_action", {"expected_calls": [{"name": "a", "arguments": []}]}),
+        ("predicted_action", {"expected_calls": [{"name": 1, "arguments": {}}]}),
+    ],
+)
+def test_a_well_formed_table_that_nothing_can_meet_is_an_invalid_task(mode, table):
+    """JSON has no NaN, and a call is a name with an object: the fields are there, their values are wrong."""
+    with pytest.raises(InvalidTask):
+        spec_from_table({"mode": mode, **table})
+
+
 def test_direct_construction_is_as_strict_as_parsing():
     """A Python caller cannot slip a native float past the numeric contract either."""
     with pytest.raises(SpecError, match="expected"):
@@ -235,7 +251,7 @@ def test_any_table_is_a_specification_or_refused(mode, table):
     """spec_from_table raises its documented error and no other, whatever JSON the fields hold."""
     try:
         spec = spec_from_table({"mode": mode, **MINIMAL[Mode(mode)], **table})
-    except SpecError as error:
+    except (SpecError, InvalidTask) as error:
         assert str(error)  # noqa: PT017 - both outcomes are right
     else:
         assert mode_of(spec) == mode

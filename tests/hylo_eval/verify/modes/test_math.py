@@ -54,10 +54,11 @@ def test_a_different_expression_scores_zero(candidate, expected, parameters):
     assert (verdict.status, verdict.reward) == (Status.SCORED, 0.0)
 
 
+@pytest.mark.parametrize("reference", ["%%%", "", "1/0", "0/0"])
 @pytest.mark.parametrize("candidate", ["9", ""])
-def test_a_reference_that_cannot_be_read_is_the_tasks_fault(candidate):
+def test_a_reference_that_cannot_be_read_or_has_no_value_is_the_tasks_fault(candidate, reference):
     """It is reported whatever the answer, the empty one too."""
-    assert graded(candidate, "%%%").status is Status.INVALID_TASK
+    assert graded(candidate, reference).status is Status.INVALID_TASK
 
 
 @pytest.mark.parametrize("profile", ["boxed", "raw"])
