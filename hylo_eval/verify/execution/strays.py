@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,12 @@ _was_reaper = False
 def _prctl(option: int, argument: object) -> bool:
     if not sys.platform.startswith("linux"):
         return False
-    return ctypes.CDLL(None, use_errno=True).prctl(option, argument, 0, 0, 0) == 0
+    return _library().prctl(option, argument, 0, 0, 0) == 0
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def _is_sub_reaper() -> bool:

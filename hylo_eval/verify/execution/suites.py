@@ -6,6 +6,8 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.file_ops.restore import restore
@@ -18,6 +20,13 @@ if TYPE_CHECKING:
     from hylo_eval.verify.execution.deadline import Deadline
     from hylo_eval.verify.modes.grader import GradingContext
     from hylo_eval.verify.specs.execution import TestSuiteSpec
+
+
+def absolute_paths(context: GradingContext) -> GradingContext:
+    """The context with absolute folders: commands run in the workspace, not in the current folder."""
+    return attrs.evolve(
+        context, tests_dir=context.tests_dir.absolute(), workspace=context.workspace.absolute()
+    )
 
 
 def split_command(command: str, *, field: str) -> list[str]:

@@ -13,6 +13,7 @@ import attrs
 from hylo_eval.verify.execution.command import run_command
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.suites import (
+    absolute_paths,
     check_arguments,
     check_suite,
     grade_required_ids,
@@ -110,6 +111,7 @@ def grade_gotest(spec: GotestSpec, context: GradingContext) -> Reward:
         GradingInfraError: There is no Go, or the stream of events is incomplete or contradicts the exit code.
     """
     check_suite(spec)
+    context = absolute_paths(context)
     check_arguments((*spec.args, *spec.packages), field="args and packages")
     deadline = Deadline.after(spec.timeout)
     failed_setup = prepare_suite(spec, context, deadline)

@@ -23,6 +23,7 @@ from hylo_eval.verify.execution.command import DETAIL_CHARACTERS, Completed, Rep
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.suites import (
+    absolute_paths,
     check_arguments,
     check_suite,
     grade_required_ids,
@@ -164,6 +165,7 @@ def grade_pytest(spec: PytestSpec, context: GradingContext) -> Reward:
             left a report that is incomplete.
     """
     _check(spec)
+    context = absolute_paths(context)
     deadline = Deadline.after(spec.timeout)
     failed_setup = prepare_suite(spec, context, deadline)
     if failed_setup is not None:

@@ -15,7 +15,7 @@ import attrs
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.execution.folders import private_folder
-from hylo_eval.verify.execution.suites import check_arguments
+from hylo_eval.verify.execution.suites import absolute_paths, check_arguments
 from hylo_eval.verify.file_ops.reading import (
     MAX_ARTIFACT_BYTES,
     UnreadableFile,
@@ -83,7 +83,8 @@ def grade_script(spec: ScriptSpec, context: GradingContext) -> Reward:
         GradingInfraError: The script cannot be started, fails, or reports nothing that is a reward.
     """
     _check(spec)
-    script = resource_file(context.tests_dir, spec.path, what="script").absolute()
+    context = absolute_paths(context)
+    script = resource_file(context.tests_dir, spec.path, what="script")
     interpreter = "bash" if script.suffix == ".sh" else "python3"
     with private_folder("script") as logs:
         variables = {

@@ -12,7 +12,7 @@ import attrs
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.execution.folders import private_folder
-from hylo_eval.verify.execution.suites import check_arguments, split_command
+from hylo_eval.verify.execution.suites import absolute_paths, check_arguments, split_command
 from hylo_eval.verify.file_ops.resources import resource_file, resource_path
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.specs.execution import OutputComparison, StdioSpec
@@ -98,6 +98,7 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
         GradingInfraError: The shell or the special judge's interpreter cannot be started.
     """
     _check(spec)
+    context = absolute_paths(context)
     argv = split_command(spec.command, field="command")
     cases = load_cases(context.tests_dir, spec.cases)
     if len(cases) < max(1, spec.min_cases):
@@ -121,8 +122,7 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
     for index, case in enumerate(cases):
         failure = _grade_case(program, case, judge)
         if failure is not None:
-            progress = {"passed": index, "total": total, "first_failure": case.number}
-            return scored(0.0, **failure, **progress)
+            return scored(0.0, **failure, passed=index, total=total, first_failure=case.number)
     return scored(1.0, passed=total, total=total)
 
 
@@ -194,7 +194,7 @@ def _judge_accepts(judge: Path, case: Case, completed: Completed, timeout_second
         files = {"input.txt": case.stdin, "expected.txt": case.expected.encode(), "got.txt": completed.stdout}
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        argv = ["python3", str(judge.absolute()), *(str(folder / name) for name in files)]
+        argv = ["python3", str(judge), *(str(folder / name) for name in files)]
         try:
             verdict = run_command(argv, cwd=judge.parent, timeout_seconds=timeout_seconds, candidate=False)
         except OSError as error:

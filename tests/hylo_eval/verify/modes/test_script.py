@@ -1,5 +1,7 @@
 """Mode ``script``: the task's own grading script and what counts as its report."""
 
+from pathlib import Path
+
 import pytest
 
 from hylo_eval.verify.modes.grader import GradingContext
@@ -179,3 +181,11 @@ def test_script_stays_in_the_tests_directory(task, path):
     (task.tests_dir / "folder").mkdir()
     with pytest.raises(InvalidTask):
         grade_script(ScriptSpec(path=path), task)
+
+
+def test_relative_folders(task, monkeypatch):
+    """A script finds its folders also when the grader was given them relative to its own current folder."""
+    monkeypatch.chdir(task.tests_dir.parent)
+    relative = GradingContext(tests_dir=Path("tests"), workspace=Path("app"))
+    script = 'test -f "$VERIFYIT_TESTS_DIR"/grade.sh && test "$VERIFYIT_WORKSPACE" = "$PWD" && echo 1.0\n'
+    assert grade(relative, script).reward == 1.0
