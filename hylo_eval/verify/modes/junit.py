@@ -86,7 +86,7 @@ def parse_report(content: bytes) -> dict[str, bool]:
                 element.clear()
             elif element.tag == "testcase":
                 _add_case(element, seen, outcomes)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, LookupError) as error:
         raise GradingInfraError(f"a JUnit report is malformed: {type(error).__name__}: {error}") from error
     return outcomes
 

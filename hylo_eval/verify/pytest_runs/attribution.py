@@ -10,6 +10,7 @@ import attrs
 
 from hylo_eval.verify.file_ops.reading import UnreadableFile, relative_components
 from hylo_eval.verify.file_ops.resources import resource_file
+from hylo_eval.verify.file_ops.walking import files_matching
 from hylo_eval.verify.pytest_runs.messages import Failure, FailureKind
 from hylo_eval.verify.verdict import InvalidTask
 
@@ -47,12 +48,28 @@ def _protected_files(entry: str, workspace: Path) -> Iterable[Path]:
         path = workspace.joinpath(*relative_components(entry))
     except UnreadableFile as error:
         raise InvalidTask(f"protected path {entry!r:.200} must stay inside the workspace") from error
-    return [below for below in path.rglob("*") if below.is_file()] if path.is_dir() else [path]
+    return [path / name for name in files_matching(path, "**/*")] if path.is_dir() else [path]
 
 
 def _absolute(path: Path) -> Path:
     """The path without ``..``, its links kept: a link is the business of whoever planted it."""
     return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
+
+
+def _resolved(path: Path) -> Path:
+    """The path with its links followed, or as it is: the candidate may have named it, and made it a loop."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return _absolute(path)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file or a link; also for names that no file can have."""
+    try:
+        return path.is_symlink() or path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 @attrs.frozen(kw_only=True)
@@ -115,10 +132,10 @@ class Attribution:
         """
         if not filename:
             return set()
-        roots = {_absolute(self.workspace), self.workspace.resolve()}
+        roots = {_absolute(self.workspace), _resolved(self.workspace)}
         path = _absolute(self.workspace / filename)
-        trusted = {*self.trusted, *(file.resolve() for file in self.trusted)}
-        if path in trusted or path.resolve() in trusted or not (path.is_file() or path.is_symlink()):
+        trusted = {*self.trusted, *map(_resolved, self.trusted)}
+        if path in trusted or _resolved(path) in trusted or not _is_file(path):
             return set()
         return {str(path.relative_to(root)) for root in roots if path.is_relative_to(root)}
 
@@ -127,10 +144,10 @@ def missing_test_dependencies(
     failures: Sequence[Failure], paths: Iterable[str], workspace: Path
 ) -> list[str]:
     """The absent modules that the collected test files import; empty if anything else failed too."""
-    tests = {(workspace / path).resolve() for path in paths}
+    tests = {_resolved(workspace / path) for path in paths}
     for failure in failures:
         if failure.kind is not FailureKind.DEPENDENCY or not failure.filename:
             return []
-        if (workspace / failure.filename).resolve() not in tests:
+        if _resolved(workspace / failure.filename) not in tests:
             return []
     return sorted({failure.missing_module for failure in failures if failure.missing_module})

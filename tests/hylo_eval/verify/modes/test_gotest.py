@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hylo_eval.verify.modes.gotest import grade_gotest
+from hylo_eval.verify.modes.gotest import grade_gotest, parse_events
 from hylo_eval.verify.modes.grader import GradingContext
 from hylo_eval.verify.specs.execution import GotestSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Status
@@ -108,6 +110,21 @@ def test_contradictions(grade, lines, exit_code):
         lines = [*events_of("TestGrip", "pass"), *lines]
     with pytest.raises(GradingInfraError):
         grade(lines, exit_code=exit_code)
+
+
+@given(
+    st.text()
+    | st.lists(st.dictionaries(st.sampled_from(["Action", "Package", "Test"]), st.text())).map(
+        lambda events: "\n".join(map(json.dumps, events))
+    )
+)
+def test_any_stream(stream):
+    """Whatever the stream holds, it is read or abstains."""
+    try:
+        run = parse_events(stream)
+    except GradingInfraError:
+        return
+    assert set(run.outcomes.values()) <= {True, False}
 
 
 def test_timeout(grade):

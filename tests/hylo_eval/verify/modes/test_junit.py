@@ -5,6 +5,8 @@ import shlex
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hylo_eval.verify.file_ops.removal import remove_folder
 from hylo_eval.verify.modes.grader import GradingContext
@@ -107,7 +109,7 @@ def test_linked_reports(task, tmp_path):
 
 def test_deep_folders(task):
     """A nest of folders deeper than Python's recursion limit does not end the grader."""
-    code = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')\n"
+    code = "import os\nfor _ in range(1100): os.mkdir('d'); os.chdir('d')\n"
     assert grade(task, suite(), code=code).reward == 1.0
     assert grade_junit(JunitSpec(command="true"), task).detail["reason"] == "no_report"
     # Nor may it end whoever tidies up after the tests.
@@ -166,6 +168,28 @@ def test_defects_of_the_task(task, fields):
     """A malformed specification is the task's defect."""
     with pytest.raises(InvalidTask):
         grade_junit(JunitSpec(**{"command": "true", **fields}), task)
+
+
+@given(st.binary() | st.text().map(str.encode) | st.text().map(lambda name: f"<a>{name}</a>".encode()))
+def test_any_report(content):
+    """Whatever stands in a report, it is read or abstains."""
+    try:
+        outcomes = parse_report(content)
+    except GradingInfraError:
+        return
+    assert outcomes == {}
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "no-such", "rot13", "utf-16"])
+def test_odd_encodings(encoding):
+    """An encoding that the parser lacks, or that the content contradicts, abstains."""
+    with pytest.raises(GradingInfraError):
+        parse_report(f'<?xml version="1.0" encoding="{encoding}"?><testsuite/>'.encode())
+
+
+def test_deep_report():
+    """A report nested far beyond any recursion limit is read."""
+    assert parse_report(b"<a>" * 10**5 + b"</a>" * 10**5) == {}
 
 
 def test_nested_suites():

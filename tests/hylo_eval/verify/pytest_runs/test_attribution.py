@@ -25,6 +25,7 @@ def workspace(tmp_path):
         (tmp_path / "app" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "app" / path).write_text("")
     (tmp_path / "outside.py").write_text("")
+    (tmp_path / "app/t/loop.py").symlink_to("loop.py")
     return tmp_path / "app"
 
 
@@ -52,6 +53,9 @@ def test_editable_files(workspace, attribution):
         failure(filename="/usr/lib/python3/json.py"),
         failure(filename="gone.py"),
         failure(),
+        failure(filename="null\0byte.py"),
+        failure("interrupt", filename="t/loop.py"),
+        failure(filename="x" * 10_000),
         failure("interrupt", filename="plan.py"),
         failure("dependency", missing="numpyy"),
         failure("dependency", missing="tools.wrench"),
