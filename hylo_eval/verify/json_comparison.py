@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 JsonValue: TypeAlias = "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 """A decoded JSON value; frozen specs hold arrays as tuples and objects as read-only mappings."""
+
+
+_DECODED = frozenset((dict, list, str, int, float, bool, type(None)))
 
 
 class NumericTypePolicy(StrEnum):
@@ -47,38 +50,47 @@ def json_values_equal(
         True when every part of the two values agrees. Time is linear in the smaller value; nesting of any
         depth is compared without recursion.
     """
-    pending: list[tuple[JsonValue, JsonValue]] = [(expected, actual)]
+    pending: list[tuple[Any, Any]] = [(expected, actual)]
     while pending:
         left, right = pending.pop()
-        if left is None or isinstance(left, int | float):
-            if not _scalars_equal(left, right, numeric_tolerance, numeric_types):
+        kind = cast("type[Any]", type(left))
+        # The types that the JSON decoder makes come first, by identity: this loop is every grade's inner one.
+        if kind is not type(right) or kind not in _DECODED:
+            if not _unlike_types_equal(left, right, numeric_types, pending):
                 return False
-        elif isinstance(left, str):
-            if not isinstance(right, str) or left != right:
+        elif kind is dict:
+            if left.keys() != right.keys():
                 return False
-        elif isinstance(left, Mapping):
-            if not isinstance(right, Mapping) or left.keys() != right.keys():
-                return False
-            pending.extend((value, right[key]) for key, value in left.items())
-        else:
-            if isinstance(right, str) or not isinstance(right, Sequence) or len(left) != len(right):
-                return False
+            pending.extend([(value, right[key]) for key, value in left.items()])
+        elif kind is list and len(left) == len(right):
             pending.extend(zip(left, right, strict=True))
+        elif kind is float and numeric_tolerance is not None:
+            # Written so that a difference of NaN is not within any tolerance.
+            if not abs(left - right) <= numeric_tolerance:
+                return False
+        elif left != right:  # scalars, and lists whose lengths differ
+            return False
     return True
 
 
-def _scalars_equal(
-    left: float | None, right: JsonValue, tolerance: float | None, numeric_types: NumericTypePolicy
+def _unlike_types_equal(
+    left: Any, right: Any, numeric_types: NumericTypePolicy, pending: list[tuple[Any, Any]]
 ) -> bool:
-    if not _is_number(left) or not _is_number(right):
-        return type(left) is type(right) and left == right
-    if isinstance(left, float) and isinstance(right, float):
-        return left == right if tolerance is None else abs(left - right) <= tolerance
-    if type(left) is type(right) or numeric_types is NumericTypePolicy.VALUE:
+    """Compare values of different types, and frozen containers; what they hold is put on ``pending``."""
+    if isinstance(left, Mapping):
+        if not isinstance(right, Mapping):
+            return False
+        members = cast("Mapping[str, Any]", left)
+        others = cast("Mapping[str, Any]", right)
+        pending.extend((value, others.get(key)) for key, value in members.items())
+        return members.keys() == others.keys()
+    if isinstance(left, list | tuple):
+        if not isinstance(right, list | tuple):
+            return False
+        elements, other_elements = cast("Sequence[Any]", left), cast("Sequence[Any]", right)
+        pending.extend(zip(elements, other_elements, strict=False))
+        return len(elements) == len(other_elements)
+    if numeric_types is NumericTypePolicy.VALUE and {type(left), type(right)} == {int, float}:
         # Python compares int with float exactly; converting the integer would round it or overflow.
-        return left == right
+        return bool(left == right)
     return False
-
-
-def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -99,7 +99,7 @@ def _call_region(text: str, start: int) -> ToolCallRegion:
     if scan.status is not PrefixStatus.COMPLETE:
         return region(len(text), ToolCallStatus.MALFORMED_JSON)
     try:
-        payload = decode_value(text[first : scan.end])
+        payload = scan.value if scan.decoded else decode_value(text[first : scan.end])
     except ValueError:  # whole by its grammar, yet nested or numbered beyond what a tool could be given
         return region(len(text), ToolCallStatus.MALFORMED_JSON)
     if not _is_envelope(payload):

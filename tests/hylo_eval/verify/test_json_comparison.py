@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -101,6 +102,10 @@ def test_nan_equals_nothing():
 def test_frozen_containers_are_arrays_and_objects():
     """Tuples stand for arrays, as frozen specs hold them."""
     assert json_values_equal((1, (2,)), [1, [2]])
+    assert not json_values_equal((1, 2), [1])
+    assert json_values_equal(MappingProxyType({"a": (1,)}), {"a": [1]})
+    assert not json_values_equal(MappingProxyType({"a": None}), {"b": None})
+    assert not json_values_equal({"a": 1}, (1,))
 
 
 def nested(depth, leaf):

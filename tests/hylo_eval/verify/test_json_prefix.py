@@ -118,7 +118,7 @@ def test_a_value_ends_where_it_ends():
 def test_depth_is_limited_by_memory_alone():
     """Two hundred thousand open brackets are scanned, and closed, without recursion."""
     scan = scan_json("[" * 200_000)
-    assert (scan.status, scan.depth) == (PrefixStatus.EXTENDABLE, 200_000)
+    assert scan.status is PrefixStatus.EXTENDABLE
     assert scan.closing_suffix == "]" * 200_000
 
 
@@ -153,6 +153,15 @@ def test_only_one_exact_finite_value_is_decoded(text):
     """Whatever has no exact finite counterpart, or is nested too deep, is refused as a ValueError."""
     with pytest.raises(ValueError, match=r"[a-z]{3}"):
         decode_value(text)
+
+
+@given(documents)
+def test_a_decoded_scan_is_the_scan(document):
+    """The standard decoder's short cut gives the value that decoding gives, and only for whole containers."""
+    scan = scan_json(document)
+    if scan.decoded:
+        assert scan.value == decode_value(document)
+    assert scan.decoded == document.startswith(("{", "["))
 
 
 def test_the_deepest_allowed_nesting_is_decoded():
