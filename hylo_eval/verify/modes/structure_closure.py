@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GRADER", "check_structure_closure", "grade_structure_closure_candidate"]
 
+MAX_CONTINUATION_CHARACTERS = 1 << 20
+"""How far into a continuation the end of the structure is looked for, unless the reference is longer."""
+
 
 def check_structure_closure(spec: StructureClosureSpec) -> None:
     """Refuse a prefix that is not unfinished, and a reference that does not complete it and end there.
@@ -47,7 +50,11 @@ def grade_structure_closure_candidate(spec: StructureClosureSpec, candidate: str
         InvalidTask: The specification contradicts itself.
     """
     check_structure_closure(spec)
-    score = score_closure_region(spec.prefix + candidate, spec.expected, spec.format)
+    # To explain why JSON is unfinished takes microseconds a character; no reference is spelt at such length.
+    limit = max(MAX_CONTINUATION_CHARACTERS, 4 * len(spec.expected))
+    score = score_closure_region(spec.prefix + candidate[:limit], spec.expected, spec.format)
+    if candidate[limit:].strip() and score.syntax_complete:
+        score = attrs.evolve(score, trailing_content=True, whole_response_success=False)
     return scored(float(score.success), **attrs.asdict(score))
 
 
