@@ -15,6 +15,7 @@ _NAMES: Final[dict[str, str]] = {
     "IN_PROCESS_MODES": "hylo_eval.verify.modes",
     "InvalidTask": "hylo_eval.verify.verdict",
     "Mode": "hylo_eval.verify.modes",
+    "NumericTypePolicy": "hylo_eval.verify.json_comparison",
     "Reward": "hylo_eval.verify.verdict",
     "SpecError": "hylo_eval.verify.specs.fields",
     "Status": "hylo_eval.verify.verdict",
@@ -22,8 +23,12 @@ _NAMES: Final[dict[str, str]] = {
     "candidate_spec": "hylo_eval.verify.candidate",
     "grade": "hylo_eval.verify.grade",
     "grade_candidate": "hylo_eval.verify.candidate",
+    "grade_numeric_candidate_float": "hylo_eval.verify.modes.numeric",
+    "grade_structured_exact_candidate": "hylo_eval.verify.modes.structured_exact",
+    "json_values_equal": "hylo_eval.verify.json_comparison",
     "parse_spec": "hylo_eval.verify.spec",
     "render_spec": "hylo_eval.verify.spec",
+    "write_verdict": "hylo_eval.verify.verdict_files",
 }
 
 

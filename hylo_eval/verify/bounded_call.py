@@ -67,7 +67,8 @@ class _Child:
         self._received = b""
         environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         # The working folder may be the candidate's: neither it nor a relative path may provide a module.
-        paths = [_PACKAGE_ROOT, *(path for path in sys.path if path.startswith(os.sep))]
+        here = str(Path.cwd())
+        paths = [_PACKAGE_ROOT, *(path for path in sys.path if path.startswith(os.sep) and path != here)]
         environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             [sys.executable, "-P", "-m", "hylo_eval.verify.bounded_child", module, str(MEMORY_BYTES)],

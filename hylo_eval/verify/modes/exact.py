@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from hylo_eval.verify.extraction import last_box
 from hylo_eval.verify.modes.grader import AnswerGrader, Resources
+from hylo_eval.verify.specs.answer import EmptyOutput
 from hylo_eval.verify.verdict import InvalidTask, Reward, scored, zero
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def grade_exact_output(spec: ExactSpec, text: str, _resources: Resources) -> Rew
     boxed = last_box(text)
     if boxed is None:
         return grade_exact_candidate(spec, text)
-    in_box = grade_exact_candidate(spec, boxed) if boxed else zero("empty_output")
+    is_empty = not boxed and spec.empty_output is EmptyOutput.ZERO
+    in_box = zero("empty_output") if is_empty else grade_exact_candidate(spec, boxed)
     if in_box.reward:
         return in_box
     return scored(grade_exact_candidate(spec, text).reward, **in_box.detail)

@@ -147,7 +147,7 @@ def grade_predicted_action_output(spec: PredictedActionSpec, text: str, _resourc
         entries = decode_json(text)
     except ValueError:
         return zero("invalid_function_calls")
-    if not isinstance(entries, list):
+    if not isinstance(entries, list) or not entries:
         return zero("invalid_function_calls")
     calls: list[FunctionCall] = []
     for entry in cast("list[Any]", entries):

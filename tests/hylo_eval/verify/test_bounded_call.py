@@ -137,6 +137,17 @@ def test_credentials_stay_with_the_parent(monkeypatch):
     assert call("secret") is None
 
 
+def test_the_working_folder_provides_no_module(tmp_path, monkeypatch):
+    """A candidate that writes a module into its workspace does not have it imported by the grader."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "planted.py").write_text("def prepare(): ...\ndef value(): return 1\n")
+    monkeypatch.syspath_prepend(str(workspace))
+    monkeypatch.chdir(workspace)
+    with pytest.raises(GradingInfraError):
+        call_bounded("planted:value", timeout_seconds=5.0)
+
+
 def test_threads_take_turns():
     """Calls from many threads each get their own reply."""
     replies = {}

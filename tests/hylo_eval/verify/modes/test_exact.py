@@ -66,6 +66,10 @@ def test_a_file_may_box_its_answer():
     whole = grade_exact_output(ExactSpec(expected=r"\boxed{a} b"), r"\boxed{a} b", NO_FILES)
     assert (whole.reward, whole.detail["extracted"]) == (1.0, "a")
     assert grade_exact_output(spec, r"\boxed{} red", NO_FILES).reward == 0.0
+    assert grade_exact_output(ExactSpec(expected=""), r"\boxed{}", NO_FILES).reward == 0.0
+    assert (
+        grade_exact_output(ExactSpec(expected="", empty_output="grade"), r"\boxed{}", NO_FILES).reward == 1.0
+    )
 
 
 def test_what_the_detail_shows_is_bounded():
