@@ -31,7 +31,7 @@ def prepare() -> None:
     import_extra("math_verify", extra="math")
     # The libraries warn about the time limits that are off on purpose.
     logging.disable(logging.CRITICAL)
-    _verify(_read_anchored("1"), _read_anchored("x^{2}"))
+    _read_anchored("1")
 
 
 def _parse(text: str, *configurations: str) -> Parsed:
