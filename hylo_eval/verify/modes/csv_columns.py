@@ -34,7 +34,7 @@ def grade_csv_columns_candidate(spec: CsvColumnsSpec, candidate: str) -> Reward:
     count = 0
     try:
         for row in csv.reader(io.StringIO(fenced_block(candidate).strip())):
-            if any(cell.strip() for cell in row):
+            if "".join(row).strip():
                 header = header or row
                 count += 1
     except csv.Error as error:
