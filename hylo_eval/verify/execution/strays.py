@@ -34,6 +34,7 @@ STRAY_DEADLINE_SECONDS = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 _POLL_SECONDS = 0.002
+_EMPTY_LISTINGS = 3
 
 _reaping_lock = threading.Lock()
 _reaping_count = 0
@@ -126,11 +127,15 @@ def end_strays(*, known: frozenset[int], marker: str) -> int:
     ended: set[int] = set()
     killed: set[int] = set()
     deadline = time.monotonic() + STRAY_DEADLINE_SECONDS
-    while time.monotonic() < deadline:
+    # A process that forks and exits all the time can slip through a listing, which takes more than a moment.
+    empty_listings = 0
+    while has_children() and empty_listings < _EMPTY_LISTINGS and time.monotonic() < deadline:
         alone = threading.active_count() == 1
         strays = {pid for pid in child_processes() - known if pid in killed or alone or _carries(pid, marker)}
         if not strays:
-            break
+            empty_listings += 1
+            continue
+        empty_listings = 0
         for pid in strays:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)

@@ -102,6 +102,26 @@ def test_daemon_is_ended(tmp_path, environment):
     assert child_processes() == frozenset()
 
 
+HOPPING = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    for descriptor in range(3):
+        os.close(descriptor)
+    end = time.monotonic() + 30.0
+    while time.monotonic() < end:
+        if os.fork():
+            os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sub-reapers are Linux's")
+def test_hopping_process_is_ended(tmp_path):
+    """A process that changes its number all the time, by forking and exiting, is caught too."""
+    assert python(HOPPING, tmp_path).exit_code == 0
+    assert child_processes() == frozenset()
+
+
 def test_own_children_stay(tmp_path):
     """Children that this process had before the command are not the command's and stay."""
     with subprocess.Popen(["sleep", "60"]) as own:

@@ -101,7 +101,7 @@ def test_startup_failure(task):
 def test_broken_image(task, tmp_path):
     """An interpreter without a working pytest is nobody's failed attempt, even under a broken candidate."""
     broken = tmp_path / "python"
-    broken.write_text(f'#!/bin/bash\nexec {sys.executable} -S "$@"\n')
+    broken.write_text(f'#!/bin/bash\nexec {sys.executable} -I -S "$@"\n')
     broken.chmod(0o755)
     with pytest.raises(GradingInfraError):
         grade(task, "def clip(:\n", python=str(broken))
