@@ -78,12 +78,10 @@ class GradingContext:
     Attributes:
         tests_dir: The folder of ``verifier.toml`` and the task's own files.
         workspace: The candidate's folder, the specification's own ``workspace`` already applied.
-        logs_dir: Where the verdict will be written; None when the caller takes it as a value.
     """
 
     tests_dir: Path
     workspace: Path
-    logs_dir: Path | None = None
 
 
 @attrs.frozen(kw_only=True)
