@@ -88,7 +88,8 @@ class _Invalid(Exception):  # noqa: N818 - caught in this file, becomes a status
 
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
-_PLAIN_STRING_PART = re.compile(r'[^"\\\x00-\x1f]*')
+# Possessive: a string is read once, and an escape that this pattern does not take is explained by hand.
+_VALID_STRING_PART = re.compile(r'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]{0,4}")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 # The longest text that a valid number could begin with; the exponent stands first because the first match
@@ -341,31 +342,27 @@ class _Scanner:
         start = self.position
         self.open.append('"')
         self.position += 1
-        while True:
-            self._advance(_PLAIN_STRING_PART)
-            if self.position == len(self.text):
-                raise _Unfinished(None if is_key else '"')
-            char = self.text[self.position]
-            if char == '"':
-                self.position += 1
-                self.open.pop()
-                return cast("str", json.loads(self.text[start : self.position])) if is_key else ""
-            if char != "\\":
-                raise _Invalid(self.position, "Unescaped control character in a JSON string")
-            self._escape()
+        self._advance(_VALID_STRING_PART)
+        if self.position == len(self.text):
+            raise _Unfinished(None if is_key else '"')
+        char = self.text[self.position]
+        if char == "\\":
+            self._explain_escape()
+        if char != '"':
+            raise _Invalid(self.position, "Unescaped control character in a JSON string")
+        self.position += 1
+        self.open.pop()
+        return cast("str", json.loads(self.text[start : self.position])) if is_key else ""
 
-    def _escape(self) -> None:
+    def _explain_escape(self) -> NoReturn:
+        """Raise for the escape that begins here, which is not a whole, valid one."""
         self.position += 1
         if self.position == len(self.text):
             raise _Unfinished(None)
-        escape = self.text[self.position]
-        if escape not in '"\\/bfnrtu':
+        if self.text[self.position] != "u":
             raise _Invalid(self.position, "Invalid JSON escape")
         self.position += 1
-        if escape != "u":
-            return
-        if len(self._advance(_HEX_DIGITS)) == 4:
-            return
+        self._advance(_HEX_DIGITS)
         if self.position == len(self.text):
             raise _Unfinished(None)
         raise _Invalid(self.position, "Invalid JSON unicode escape")
