@@ -70,8 +70,8 @@ def test_profiles_of_one_expression_know_scalars_only(profile):
 
 @pytest.fixture
 def short_deadline(monkeypatch):
-    """A second instead of ten, and no verdict on a reference remembered from or for other tests."""
-    monkeypatch.setattr(math_mode, "DEADLINE_SECONDS", 1.0)
+    """Three seconds instead of ten, and no verdict on a reference remembered from or for other tests."""
+    monkeypatch.setattr(math_mode, "DEADLINE_SECONDS", 3.0)
     math_mode._reference_defect.cache_clear()
     yield
     math_mode._reference_defect.cache_clear()
