@@ -47,7 +47,12 @@ def _matches(candidate: str, spec: ExactSpec) -> bool:
         return expected[0] in normalised(candidate, spec)
     if len(expected) == 1:
         return normalised(candidate, spec) == expected[0]
-    items = [item for part in _ITEM_SEPARATOR.split(candidate) if (item := normalised(part, spec))]
+    items: list[str] = []
+    for part in _ITEM_SEPARATOR.split(candidate):
+        if part and (item := normalised(part, spec)):
+            items.append(item)
+            if len(items) > len(expected):
+                return False
     return items == expected if spec.ordered else Counter(items) == Counter(expected)
 
 
