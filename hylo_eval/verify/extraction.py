@@ -57,14 +57,22 @@ def without_math_delimiters(text: str) -> str:
 
     Any number of layers is removed. Dollars go only when they are the only ones: ``$a$ + $b$`` stays.
     """
-    value = text.strip()
+    start, end = 0, len(text)
+    # Two indices move inwards: taking a slice for each of many layers would be quadratic.
     while True:
+        while start < end and text[start].isspace():
+            start += 1
+        while start < end and text[end - 1].isspace():
+            end -= 1
         for opener, closer in _MATH_DELIMITERS:
+            size = len(opener)
             encloses = (
-                len(value) > len(opener) + len(closer) and value.startswith(opener) and value.endswith(closer)
+                end - start > 2 * size
+                and text.startswith(opener, start, end)
+                and text.endswith(closer, start, end)
             )
-            if encloses and (opener[0] != "$" or value.count("$") == 2 * len(opener)):
-                value = value[len(opener) : -len(closer)].strip()
+            if encloses and (opener[0] != "$" or text.count("$", start, end) == 2 * size):
+                start, end = start + size, end - size
                 break
         else:
-            return value
+            return text[start:end]

@@ -70,3 +70,4 @@ def test_megabytes_of_openings_are_scanned_once():
     """Two million openings without an end take one scan: the test would not return if each were tried."""
     assert fenced_block("```" + "``" * 1_000_000 + " x") in ("", "```" + "``" * 1_000_000 + " x")
     assert last_box(r"\boxed{" * 300_000) is None
+    assert without_math_delimiters(r"\[" * 300_000 + "1" + r"\]" * 300_000) == "1"
