@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
 from hylo_eval.verify.instruction_following import check_constraints, evaluate_constraints
 from hylo_eval.verify.modes.grader import AnswerGrader
 from hylo_eval.verify.verdict import InvalidTask, Reward, scored
@@ -17,14 +15,18 @@ if TYPE_CHECKING:
 __all__ = ["GRADER", "check_constraints", "check_ifeval", "evaluate_constraints", "grade_ifeval_candidate"]
 
 
+def _check_not_empty(spec: IfevalSpec) -> None:
+    if not spec.constraints:
+        raise InvalidTask("the ifeval specification lists no constraints; name at least one")
+
+
 def check_ifeval(spec: IfevalSpec) -> None:
     """Refuse a specification without constraints, or with an unknown one.
 
     Raises:
         InvalidTask: As said.
     """
-    if not spec.constraints:
-        raise InvalidTask("the ifeval specification lists no constraints; name at least one")
+    _check_not_empty(spec)
     check_constraints(spec.constraints)
 
 
@@ -36,12 +38,14 @@ def grade_ifeval_candidate(spec: IfevalSpec, candidate: str) -> Reward:
     Raises:
         InvalidTask: The specification has no constraint or an unknown one.
     """
-    check_ifeval(spec)
+    _check_not_empty(spec)
     results = evaluate_constraints(spec.constraints, candidate)
     failed = [result.name for result in results if not result.passed]
     return scored(
         0.0 if failed else 1.0,
-        constraints=[attrs.asdict(result) for result in results],
+        constraints=[
+            {"name": result.name, "passed": result.passed, "detail": result.detail} for result in results
+        ],
         failed=failed,
     )
 
