@@ -134,6 +134,19 @@ def grade_expression(
     candidate: str,
 ) -> list[Any]:
     """The reward and the detail of an extracted expression."""
+    reward, detail = _graded(expected, math_type, profile, allow_additive_constant, candidate)
+    return [reward, detail]
+
+
+# Many samples of one task give the same answer, and comparing it anew would give the same result.
+@lru_cache(maxsize=512)
+def _graded(
+    expected: str,
+    math_type: str,
+    profile: str,
+    allow_additive_constant: bool,  # noqa: FBT001 - as above
+    candidate: str,
+) -> tuple[float, dict[str, Any]]:
     kind, place = MathType(math_type), MathProfile(profile)
     reference = _reference(expected, kind, place)
     detail: dict[str, Any] = {"extracted": candidate[:MAX_SHOWN_CHARACTERS], "expected": expected}
@@ -148,14 +161,14 @@ def grade_expression(
             texts = _members(candidate) if kind is MathType.LIST else [candidate]
             readings = [_read_anchored(text) for text in texts]
     if not any(readings):
-        return [0.0, {"reason": "unparsable", **detail}]
+        return 0.0, {"reason": "unparsable", **detail}
     matches = len(readings) == len(reference) and all(
         bool(reading) and _verify(wanted, reading, allow_set_relation=kind in _SET_TYPES)
         for wanted, reading in zip(reference, readings, strict=True)
     )
     if not matches and allow_additive_constant and kind is not MathType.LIST:
         matches = _differ_by_constant(reference[0], readings[0])
-    return [float(matches), detail]
+    return float(matches), detail
 
 
 def _differ_by_constant(expected: Parsed, candidate: Parsed) -> bool:
