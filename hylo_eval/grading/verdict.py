@@ -163,7 +163,7 @@ class VerdictGrader:
         if not isinstance(answer, str):
             return answer.verdict
         with tempfile.TemporaryDirectory(prefix="hylo-verdict-") as folder:
-            Path(folder, _ANSWER_FILE).write_bytes(answer.encode(errors="replace"))
+            Path(folder, _ANSWER_FILE).write_bytes(answer.encode())
             return grade(attrs.evolve(self._spec, output=DEFAULT_OUTPUT), self._tests_dir, Path(folder))
 
 

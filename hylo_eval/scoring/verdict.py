@@ -17,7 +17,7 @@ from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import EvalError
 from hylo_eval.scoring.outcome import INFRA, NOT_RECORDED, abstention
 from hylo_eval.verify.bounded_detail import bounded_detail, bounded_text
-from hylo_eval.verify.candidate import IN_PROCESS_EXTENSIONS, grade_candidate, is_unanswered
+from hylo_eval.verify.candidate import IN_PROCESS_EXTENSIONS, is_unanswered
 from hylo_eval.verify.extraction import fenced_block
 from hylo_eval.verify.modes import IN_PROCESS_MODES, Mode, grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader, ResourceTable
@@ -151,7 +151,10 @@ def impurity(spec: Any, resources: Mapping[str, bytes]) -> str | None:
 
 
 def grade_episode(spec: Any, source: AnswerSource, trace: EpisodeTrace, resources: Mapping[str, bytes]) -> Reward:
-    """The verdict on an episode under a pure specification; a defect of the task comes before everything else."""
+    """The verdict on an episode under a pure specification; a defect of the task comes before everything else.
+
+    What an agent answers is graded as the text of an answer file: the mode finds the answer in it.
+    """
     found = cast("AnswerGrader[Any]", grader_of(mode_of(spec)))
     table = ResourceTable(resources)
     try:
@@ -161,12 +164,7 @@ def grade_episode(spec: Any, source: AnswerSource, trace: EpisodeTrace, resource
         if behaviour:
             return zero(behaviour)
         answer = source.read(trace)
-        if not isinstance(answer, str):
-            return answer.verdict
-        if isinstance(spec, JsonSchemaSpec):
-            return _grade_document(spec, answer, table)
-        # Calls and JSON values are decoded from their text, so that malformed ones are the mode's to judge.
-        return grade_candidate(spec, answer, resources) if found.takes_text else found.grade_output(spec, answer, table)
+        return _grade_text(spec, answer, table) if isinstance(answer, str) else answer.verdict
     except InvalidTask as error:
         return invalid_task(str(error))
     except GradingInfraError as error:
@@ -204,17 +202,16 @@ def abstained_verdict(trace: EpisodeTrace, abstained: Score) -> Score:
     return Score(None, abstained.explanation, {**abstained.metadata, **blame})
 
 
-def _grade_document(spec: JsonSchemaSpec, text: str, resources: ResourceTable) -> Reward:
-    """A JSON document of any length in this process.
-
-    The file grader hands long ones to a child, for its deadline. Validation is linear under the schemas accepted here,
-    and an abstention would be an answer's way out of a zero.
-    """
-    compiled = compiled_from_text(resources.read(spec.schema), spec.schema)
+def _grade_text(spec: Any, text: str, resources: ResourceTable) -> Reward:
     if is_unanswered(spec, text):
-        return zero("empty_output")
-    reward, detail = judge_document(compiled, fenced_block(text), spec.format)
-    return Reward(reward, Status.SCORED, detail)
+        return zero("no_output")
+    if isinstance(spec, JsonSchemaSpec):
+        # The mode hands long documents to a child, for its deadline. Validation is linear under the schemas accepted
+        # here, and an abstention would be an answer's way out of a zero.
+        compiled = compiled_from_text(resources.read(spec.schema), spec.schema)
+        reward, detail = judge_document(compiled, fenced_block(text), spec.format)
+        return Reward(reward, Status.SCORED, detail)
+    return cast("AnswerGrader[Any]", grader_of(mode_of(spec))).grade_output(spec, text, resources)
 
 
 def _schema_needs_child(spec: JsonSchemaSpec, resources: Mapping[str, bytes]) -> bool:

@@ -81,7 +81,7 @@ class AnswerSource:
         return f"{self.place}:{self.path}" if self.path else str(self.place)
 
     def read(self, trace: EpisodeTrace) -> str | PreparationFailure:
-        """The answer's text; a decoded value (``reply_json``) is written as JSON.
+        """The answer as the text of an answer file; a decoded value (``reply_json``) is written as JSON.
 
         Only the last action, reply or observation is looked at: an earlier answer was taken back.
 
@@ -104,7 +104,9 @@ class AnswerSource:
         # A character of UTF-8 has at most four bytes: most texts need not be encoded to be measured.
         if 4 * len(value) > MAX_ANSWER_BYTES and len(value.encode(errors="replace")) > MAX_ANSWER_BYTES:
             return _agents("output_too_large", f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
-        return value
+        # Lines end, and what UTF-8 cannot hold is replaced, as in a file of the same answer.
+        text = value.encode(errors="replace").decode()
+        return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def _find(self, trace: EpisodeTrace) -> Any:
         if not trace.steps:

@@ -7,18 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from hylo_core import EpisodeTrace, Grader, GradeEvent
+from hylo_core import EpisodeTrace, GradeEvent, Grader
 from hylo_core.canonical import digest_bytes
 from hylo_eval import EvalError, plugins, read_trace, run_episode
 from hylo_eval.grading.verdict import VerdictGrader, folder_digest
 from hylo_eval.scoring.grade import GradeScorer
+from hylo_eval.scoring.verdict import VerdictScorer
 from hylo_eval.traces.grades import append_grade, check_grades
-from hylo_eval.verify import SpecError, parse_spec, render_spec
+from hylo_eval.verify import SpecError, candidate_spec, parse_spec, render_spec
 from hylo_eval.verify.specs.answer import Constraint, IfevalSpec
 from hylo_eval.verify.verdict import GradingInfraError
 from tests.answered import answered, episode, step
 from tests.episodes import FunctionAgent, ScriptedEnv, instance
+from tests.hylo_eval.scoring.test_verdict import MODES, SCHEMA, params
 from tests.hylo_eval.verify.modes.test_judge import completion, serving
 
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
@@ -31,7 +35,7 @@ def tests_dir(tmp_path: Path) -> Path:
     """The task's files: a script that compares the answer in the workspace."""
     folder = tmp_path / "tests"
     folder.mkdir()
-    (folder / "grade.sh").write_text('grep -qx 42 answer.txt && echo 1.0 || echo 0.25\n')
+    (folder / "grade.sh").write_text("grep -qx 42 answer.txt && echo 1.0 || echo 0.25\n")
     return folder
 
 
@@ -169,9 +173,19 @@ def test_hostile_answers_leave_a_bounded_event(tests_dir: Path, text: str) -> No
     assert len(event.to_json()) < 10_000
 
 
-def test_errors_of_a_mode_become_events(
-    tests_dir: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@given(st.sampled_from(sorted(MODES)), st.text(st.characters(), max_size=30), st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_scorer_and_grader_agree(tests_dir: Path, mode: str, text: str, wrapped: bool) -> None:
+    """In every pure mode the scorer says of an answer what the grader says of the same answer in a file."""
+    (tests_dir / "schema.json").write_text(SCHEMA)
+    trace = answered(f"{text}\r\n{MODES[mode][1]}" if wrapped else text, params=params(mode))
+    spec = candidate_spec(mode, MODES[mode][0])
+    event = graded(VerdictGrader(spec, tests_dir, source="action"), trace)
+    score = VerdictScorer().score(trace, trace.instance)
+    assert (score.value, score.metadata["detail"]) == (event.value, event.metadata["detail"])
+
+
+def test_errors_of_a_mode_become_events(tests_dir: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What grading raises for reasons of its own, and what the operating system refuses."""
     raised: list[Exception] = [GradingInfraError("no space", disk="full"), OSError(28, "No space left on device")]
     for error in raised:

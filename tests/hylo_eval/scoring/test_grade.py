@@ -62,10 +62,12 @@ def test_a_grade_that_failed_is_an_abstention(failed: GradeEvent, reason: str) -
     """Counted by whose fault it is; a value beside an error is not trusted."""
     score = scored(failed)
     assert (score.value, score.metadata["reason"]) == (None, reason)
-    assert score.explanation == failed.error or score.explanation == failed.explanation
+    assert score.explanation == (failed.error or failed.explanation)
 
 
-@pytest.mark.parametrize(("status", "reason"), [("agent_error", "agent_error"), ("timeout", "infra"), (None, "unfinished")])
+@pytest.mark.parametrize(
+    ("status", "reason"), [("agent_error", "agent_error"), ("timeout", "infra"), (None, "unfinished")]
+)
 def test_an_episode_without_an_outcome_has_no_grade(status: str | None, reason: str) -> None:
     """Whatever was graded in it."""
     score = scored(event(1.0), status=status)

@@ -27,7 +27,7 @@ CALLS = [{"name": "move", "arguments": {"x": 0.5}}, {"name": "grasp", "arguments
 MODES: dict[str, tuple[dict[str, Any], str, str]] = {
     "exact": ({"expected": "left drawer"}, "Left  drawer", "right drawer"),
     "numeric": ({"expected": "0.25", "tolerance_abs": 0.01, "tolerance_rel": 0.0}, "about 0.255 m", "about 0.27 m"),
-    "mcq": ({"expected": "B"}, "B", "C"),
+    "mcq": ({"expected": "B"}, "So it is B.\nAnswer: B", "Answer: C"),
     "ifeval": ({"constraints": [{"name": "keywords:existence", "params": {"keywords": ["cup"]}}]}, "a cup", "a mug"),
     "json-schema": ({}, '{"grasp": 3}', '{"grasp": "3"}'),
     "xml-elements": ({"required": ["mujoco"]}, "<mujoco/>", "<robot/>"),
@@ -248,7 +248,17 @@ def test_no_answer_escapes_its_number(mode, text):
     assert score == scored(answered(text, params=params(mode)))
 
 
-HOSTILE = ["[" * 100_000, '{"grasp": ' * 50_000, "9" * 5000, "<a>" * 50_000, "\0", "\ud800", "[NaN]", "1e999999999", "```" * 9999]
+HOSTILE = [
+    "[" * 100_000,
+    '{"grasp": ' * 50_000,
+    "9" * 5000,
+    "<a>" * 50_000,
+    "\0",
+    "\ud800",
+    "[NaN]",
+    "1e999999999",
+    "```" * 9999,
+]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -285,3 +295,64 @@ def test_the_command_line_finds_it():
     trace = answered("B", params=params("mcq"))
     assert scorer.score(trace, trace.instance).value == 1.0
     assert summarise_scorer(scorer, [scorer.score(trace, trace.instance)]).interval is not None
+
+
+QUESTIONS = """
+import gymnasium
+from gymnasium import spaces
+from hylo_core import AgentInfo, AgentSpec
+from hylo_eval import Reply
+
+class Env(gymnasium.Env):
+    action_space = spaces.Text(100)
+    observation_space = spaces.Dict({"question": spaces.Text(100)})
+    def __init__(self, task=None): pass
+    def reset(self, *, seed=None, options=None):
+        return {"question": "which drawer?"}, {"instruction": "answer", "success": False}
+    def step(self, action):
+        return {"question": "which drawer?"}, 0.0, True, False, {"success": False}
+
+class Answers:
+    info = AgentInfo(name="answers", version="1")
+    spec = AgentSpec()
+    def open_episode(self, instance, instruction, seed): self.right = seed % 2; return self
+    def act(self, observation): return Reply("Answer: B" if self.right else "C", metadata={"parsed": "B"})
+    def close(self): pass
+"""
+BENCHMARK = """
+id = "questions"
+version = "1"
+env = "questions_of_test:Env"
+splits = {heldout = [0, 1, 2, 3]}
+[[tasks]]
+id = "drawer"
+version = "1"
+instruction = "answer"
+max_steps = 1
+init = {kind = "seed"}
+success = {kind = "builtin", name = "env_success"}
+[tasks.params]
+verifier_source = "SOURCE"
+[tasks.params.verifier]
+mode = "mcq"
+expected = "B"
+"""
+
+
+@pytest.mark.parametrize("source", ["action", "reply:parsed", "observation:question"])
+def test_a_run_is_scored_by_the_verifier_of_its_task(source, tmp_path, monkeypatch, capfd):
+    """From a benchmark file and two options on the command line to a mean."""
+    from hylo_core import derive_seed
+    from hylo_eval.cli.group import run
+
+    (tmp_path / "questions_of_test.py").write_text(QUESTIONS)
+    bench = tmp_path / "bench.toml"
+    bench.write_text(BENCHMARK.replace("SOURCE", source))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    agent = ["--agent", "questions_of_test:Answers", "--run-root", str(tmp_path / "runs")]
+    with pytest.raises(SystemExit) as ended:
+        run(["run", str(bench), *agent, "--scorer", "verdict", "--json"])
+    summary = json.loads(capfd.readouterr().out)["scores"]["verdict"]
+    right = sum(derive_seed(f"drawer#{seed}", "agent") % 2 for seed in range(4)) / 4
+    assert summary["mean"] == {"action": right, "reply:parsed": 1.0, "observation:question": 0.0}[source]
+    assert ended.value.code == 0

@@ -95,9 +95,9 @@ def test_an_unfinished_trace_takes_no_grade(path: Path, data: bytes) -> None:
     end = data[:-1].rfind(b"\n") + 1
     for cut in (0, 10, end, end + 5, len(data) - 1):
         path.write_bytes(data[:cut])
-        with pytest.raises(TraceError, match="no end event|episode_start"):
+        with pytest.raises(TraceError, match=r"no end event|episode_start"):
             append_grade(path, grade())
-        with pytest.raises(TraceError, match="no end event|episode_start"):
+        with pytest.raises(TraceError, match=r"no end event|episode_start"):
             check_grades(path)
         assert path.read_bytes() == data[:cut]
 

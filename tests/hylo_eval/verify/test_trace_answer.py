@@ -73,6 +73,11 @@ def test_an_earlier_reply_does_not_stand_in_for_the_last():
     assert failure.error_type == "not_recorded"
 
 
+def test_an_answer_reads_as_its_file_would():
+    """Lines end alike on every system, and lone surrogates are replaced."""
+    assert AnswerSource().read(answered("a\r\nb\rc\ud800")) == "a\nb\nc?"
+
+
 def test_an_oversized_answer_is_a_zero():
     """As an oversized file is; the largest accepted one is read."""
     assert AnswerSource().read(answered("a" * MAX_ANSWER_BYTES)) == "a" * MAX_ANSWER_BYTES
