@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hylo_core.trace import ArrayLayout
 from hylo_eval.agents.protocol import Reply
 from hylo_eval.errors import AgentError
 
@@ -74,3 +75,18 @@ def _numbers(actions: Any) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "fiu":
         raise AgentError(f"the action is not an array of numbers: it holds {array.dtype}")
     return array
+
+
+def action_shape(space: Any) -> tuple[int, ...] | None:
+    """The shape of one action; None where actions are text."""
+    from gymnasium import spaces
+
+    return None if isinstance(space, spaces.Text) else tuple(space.shape)
+
+
+def action_layout(space: Any) -> ArrayLayout:
+    """The layout of one action for the start event; ``unknown`` where there is no space."""
+    if space is None:
+        return ArrayLayout(dtype="unknown")
+    shape = action_shape(space)
+    return ArrayLayout(dtype="text") if shape is None else ArrayLayout(shape=shape, dtype=str(space.dtype))
