@@ -41,7 +41,8 @@ class Scorer(Protocol):
     """A pure function of a trace: no clock, no randomness, no network, no file.
 
     So a trace recorded last month can be scored again today, with the same result on any machine. A scorer that only
-    ever says 0 or 1 declares ``binary = True`` and gets a binomial interval and worst-case bounds.
+    ever says 0 or 1 declares ``binary = True`` and gets a binomial interval and worst-case bounds; one that measures
+    something may declare its ``unit``.
     """
 
     name: str

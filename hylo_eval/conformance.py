@@ -16,11 +16,11 @@ from hylo_eval.errors import EvalError
 Subject = TypeVar("Subject")
 
 
-class NotApplicable(Exception):  # noqa: N818 - raised by a rule that has nothing to check here; no error
+class NotApplicable(Exception):
     """The rule says nothing about this subject; the text says why."""
 
 
-class Broken(Exception):  # noqa: N818 - the subject is wrong, not the check
+class Broken(Exception):
     """The subject breaks the rule; the text says how."""
 
 

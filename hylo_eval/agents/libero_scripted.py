@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
-from hylo_core.errors import ContractError
 from hylo_core.expression import conjuncts, parse_expression
 from hylo_core.spec import ActionSlice, AgentSpec, StateSpec
 from hylo_core.trace import AgentInfo
@@ -35,7 +34,8 @@ _POSITION_SCALE_M: Final = 0.05
 _GAIN: Final = 3.0
 """The controller covers about a third of a commanded move within one step."""
 
-_HOVER_M: Final = 0.08
+_TRAVEL_M: Final = 0.2
+"""The hand travels at this height or higher: the tallest bottles on the floor reach 0.15 m."""
 _LOWEST_GRASP_M: Final = 0.012
 """The fingertips reach this far below the point between them."""
 _RIM_M: Final = 0.141
@@ -61,9 +61,9 @@ class Phase(enum.Enum):
     RETREAT = enum.auto()
 
 
-_NEXT: Final = {phase: following for phase, following in zip(Phase, [*list(Phase)[1:], Phase.RETREAT], strict=True)}
+_NEXT: Final = dict(zip(Phase, [*list(Phase)[1:], Phase.RETREAT], strict=True))
 _TOLERANCE_M: Final = {
-    Phase.APPROACH: 0.015,
+    Phase.APPROACH: 0.008,
     Phase.DESCEND: 0.005,
     Phase.LIFT: 0.02,
     Phase.CARRY: 0.012,
@@ -188,7 +188,7 @@ class LiberoScriptedSession:
         carry_height = _RIM_M + _CLEARANCE_M + lowest_point
         match self._phase:
             case Phase.APPROACH:
-                over_thing[2] += rest_height_m + _HOVER_M
+                over_thing[2] = max(_TRAVEL_M, scene.thing[2] + rest_height_m + _CLEARANCE_M)
                 return over_thing
             case Phase.DESCEND | Phase.GRASP:
                 # A failed grasp is tried again a little lower, then a little higher.
@@ -235,11 +235,9 @@ def _distance(a: Vector, b: Vector) -> float:
 
 def _action() -> tuple[ActionSlice, ...]:
     """The action it sends, said independently of the environment so that the two can be compared."""
-    bounds = {"unit": "normalised", "low": -1.0, "high": 1.0}
+    bounds: dict[str, Any] = {"unit": "normalised", "low": -1.0, "high": 1.0}
     return (
         ActionSlice(name="eef_position", start=0, stop=3, mode="delta", frame="world", **bounds),
         ActionSlice(name="eef_rotation", start=3, stop=6, mode="delta", frame="world", rotation="axis_angle", **bounds),
-        ActionSlice(
-            name="gripper", start=6, stop=7, mode="absolute", frame="eef", gripper="positive_closes", **bounds
-        ),
+        ActionSlice(name="gripper", start=6, stop=7, mode="absolute", frame="eef", gripper="positive_closes", **bounds),
     )

@@ -51,6 +51,9 @@ class AgentSession(Protocol):
 class Agent(Protocol):
     """What is evaluated.
 
+    An agent that cannot know its action space beforehand, such as a random one, may also have ``meet(env_spec)``; the
+    harness calls it before each episode.
+
     Attributes:
         info: The agent manifest.
         spec: What it expects of the environment, chunk length and replan count.

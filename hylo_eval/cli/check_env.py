@@ -15,7 +15,7 @@ from hylo_eval import plugins
 from hylo_eval.benchmarks import benchmark_files, env_of, find_benchmark, load_benchmark
 from hylo_eval.cli.group import EXIT_USAGE
 from hylo_eval.cli.terminal import console, print_hanging, printable
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EnvError, EvalError
 from hylo_eval.options import read_options, split_pairs
 
 if TYPE_CHECKING:
@@ -71,7 +71,12 @@ def check_env(*, name: str, task: str | None, env_arg: tuple[str, ...], as_json:
             **read_options(factory, subject.defaults, what=what),
             **read_options(factory, given, what=what),
         }
-        report = check(factory, subject.task, seeds=subject.seeds, **options)
+        try:
+            report = check(factory, subject.task, seeds=subject.seeds, **options)
+        except EvalError:
+            raise
+        except Exception as error:
+            raise EnvError(f"{what} cannot be made: {type(error).__name__}: {error}") from error
     if as_json:
         click.echo(json.dumps(_as_json(subject, options, report), indent=2))
     else:
@@ -102,7 +107,13 @@ def find_subject(name: str, task: str | None) -> Subject:
 
 def _takes_a_task(found: Any) -> bool:
     """Whether a loaded reference is an env factory: it is called with a task. A benchmark's is called with nothing."""
-    return callable(found) and bool(inspect.signature(found).parameters)
+    if not callable(found):
+        return False
+    try:
+        return bool(inspect.signature(found).parameters)
+    except ValueError:
+        # Written in C without a signature; a benchmark's function is not.
+        return True
 
 
 def _of_benchmark(benchmark: Benchmark, task: str | None) -> Subject:

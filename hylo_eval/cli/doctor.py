@@ -26,7 +26,13 @@ _CHECK_WIDTH = len("metaworld")
 
 
 @click.command()
-@click.option("--run-root", type=click.Path(path_type=Path), default=Path("runs"), show_default=True)
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where run folders go.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
 def doctor(*, run_root: Path, as_json: bool) -> int:
     """Say what is installed here, what of it works, and the command that mends what does not.

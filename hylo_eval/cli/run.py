@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import json
-import signal
-import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
-from hylo_eval import plugins
 from hylo_eval.benchmarks import env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
-from hylo_eval.errors import AgentError, EvalError
-from hylo_eval.options import read_options, split_pairs
+from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
-    from hylo_core.task import TaskInstance
     from hylo_eval.evaluation.evaluate import EvalResult
-    from hylo_eval.evaluation.worker import Episode
-
-_MAX_AGENT_FILE_BYTES = 1024 * 1024
-
-
-@attrs.frozen
-class Made:
-    """A plug-in made from a name and options, and what the manifest says of it."""
-
-    value: Any
-    ref: Mapping[str, Any]
-    options: Mapping[str, Any]
 
 
 @click.command()
@@ -54,7 +36,13 @@ class Made:
     metavar="REF[:K=V,…]",
     help="A safety filter; repeatable; 'none' for none. Default: finite, and bounds where actions have bounds.",
 )
-@click.option("--run-root", type=click.Path(path_type=Path), default=Path("runs"), show_default=True)
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where run folders go.",
+)
 @click.option("--run-id", default=None, help="Default: time, benchmark and agent.")
 @click.option("--max-attempts", type=int, default=3, show_default=True, help="Tries where the infrastructure fails.")
 @click.option("--fsync", is_flag=True, help="Force every trace to disk, to survive power loss.")
@@ -76,8 +64,11 @@ def run(**options: Any) -> int:
 
 def evaluate_command(**options: Any) -> EvalResult:
     """What ``run`` does, without printing the result."""
+    from hylo_eval.cli.progress import Progress
+    from hylo_eval.evaluation import making
     from hylo_eval.evaluation.evaluate import Interrupted, evaluate
     from hylo_eval.evaluation.plan import plan_run
+    from hylo_eval.evaluation.stopping import StopRequest
 
     benchmark = find_benchmark(options["benchmark"])
     plan = plan_run(
@@ -90,131 +81,43 @@ def evaluate_command(**options: Any) -> EvalResult:
         max_steps=options["max_steps"],
     )
     env_name, env_defaults = env_of(benchmark)
-    env = _env(env_name, env_defaults, split_pairs(options["env_arg"], "--env-arg"))
-    agent = _agent(options["agent"], split_pairs(options["agent_arg"], "--agent-arg"))
-    scorers = [_scorer(name) for name in options["scorers"]] or None
-    safety = _safety(options["safety"])
-    previous = signal.signal(signal.SIGTERM, _interrupt)
-    progress = _Progress(len(plan.instances), quiet=options["as_json"])
+    env = making.make_env_factory(env_name, env_defaults, split_pairs(options["env_arg"], "--env-arg"))
+    agent = making.make_agent(options["agent"], split_pairs(options["agent_arg"], "--agent-arg"))
+    scorers = [making.make_scorer(name) for name in options["scorers"]] or None
+    safety = making.make_safety(options["safety"])
+    progress = Progress(len(plan.instances), quiet=options["as_json"])
     try:
-        result = evaluate(
-            benchmark,
-            plan.split,
-            env_factory=env.value,
-            agent=agent.value,
-            run_root=options["run_root"],
-            safety=safety,
-            scorers=scorers,
-            plan=plan,
-            run_id=options["run_id"],
-            env_options=env.options,
-            env_ref=env.ref,
-            agent_ref=agent.ref,
-            max_attempts=options["max_attempts"],
-            fsync=options["fsync"],
-            started=progress.started,
-            finished=progress.finished,
-        )
+        with StopRequest(_announce_stop) as stop:
+            return evaluate(
+                benchmark,
+                plan.split,
+                env_factory=env.value,
+                agent=agent.value,
+                run_root=options["run_root"],
+                safety=safety,
+                scorers=scorers,
+                plan=plan,
+                run_id=options["run_id"],
+                env_options=env.options,
+                env_ref=env.ref,
+                agent_ref=agent.ref,
+                max_attempts=options["max_attempts"],
+                fsync=options["fsync"],
+                stop=stop,
+                started=progress.started,
+                finished=progress.finished,
+            )
     except Interrupted as interrupt:
         progress.close()
         console(stderr=True).print(f"stopped; what is finished is in {interrupt.result.log_path}")
         raise
     finally:
         progress.close()
-        signal.signal(signal.SIGTERM, previous)
         _close_agent(agent.value)
-    return result
 
 
-def _env(name: str, defaults: Mapping[str, Any], given: Mapping[str, str]) -> Made:
-    factory = plugins.load("envs", name)
-    options = {
-        **read_options(factory, defaults, what=f"env {name!r}"),
-        **read_options(factory, given, what=f"env {name!r}"),
-    }
-    return Made(factory, {"ref": plugins.ref_of("envs", name), "options": options}, options)
-
-
-def _agent(name: str, given: Mapping[str, str]) -> Made:
-    defaults: Mapping[str, Any] = {}
-    if name.endswith(".toml"):
-        name, defaults = _agent_file(Path(name))
-    factory = plugins.load("agents", name)
-    what = f"agent {name!r}"
-    options = {**read_options(factory, defaults, what=what), **read_options(factory, given, what=what)}
-    try:
-        agent = factory(**options)
-    except EvalError:
-        raise
-    except Exception as error:
-        raise AgentError(f"{what} cannot be made: {type(error).__name__}: {error}") from error
-    missing = [part for part in ("info", "spec", "open_episode", "close") if not hasattr(agent, part)]
-    if missing:
-        raise AgentError(f"{what} is a {type(agent).__name__}, which is no agent: it lacks {', '.join(missing)}")
-    return Made(agent, {"ref": plugins.ref_of("agents", name), "options": options}, options)
-
-
-def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
-    """An agent file: ``agent = "<alias or reference>"`` and a table ``[options]``."""
-    try:
-        if path.stat().st_size > _MAX_AGENT_FILE_BYTES:
-            raise EvalError(f"{path} is too large for an agent file")
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise EvalError(f"cannot read the agent file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise EvalError(f"{path}: is not valid TOML: {error}") from error
-    unknown = sorted(set(document) - {"agent", "options"})
-    if unknown:
-        raise EvalError(f"{path}: {unknown[0]!r} is no key of an agent file (keys: agent, options)")
-    name, options = document.get("agent"), document.get("options", {})
-    if not isinstance(name, str):
-        raise EvalError(f"{path}: agent: must be the alias or reference of an agent")
-    if not isinstance(options, dict):
-        raise EvalError(f"{path}: options: must be a table")
-    return name, cast("dict[str, Any]", options)
-
-
-def _scorer(name: str) -> Any:
-    found = plugins.load("scorers", name)
-    scorer = found() if isinstance(found, type) else found
-    if not hasattr(scorer, "score") or not isinstance(getattr(scorer, "name", None), str):
-        raise EvalError(f"scorer {name!r} is a {type(scorer).__name__}, which is no scorer: it needs name and score()")
-    return scorer
-
-
-def _safety(names: tuple[str, ...]) -> list[Any] | None:
-    if not names:
-        return None
-    if "none" in names:
-        if len(names) > 1:
-            raise EvalError("--safety none stands alone")
-        return []
-    return [_safety_filter(name) for name in names]
-
-
-def _safety_filter(given: str) -> Any:
-    """``rate:limit=0.1`` or ``package.module:Attr``, with options after a colon that holds an equals sign."""
-    head, separator, tail = given.rpartition(":")
-    name, pairs = (head, tail) if separator and "=" in tail else (given, "")
-    factory = plugins.load("safety", name)
-    options = read_options(factory, split_pairs(_pairs(pairs), "--safety"), what=f"safety filter {name!r}")
-    try:
-        return factory(**options)
-    except TypeError as error:
-        raise EvalError(f"safety filter {name!r}: {error}") from error
-
-
-def _pairs(text: str) -> list[str]:
-    """Split at commas outside brackets: ``low=[0,0,0],high=[1,1,1]``."""
-    pairs: list[str] = []
-    depth = start = 0
-    for position, character in enumerate(text):
-        depth += (character == "[") - (character == "]")
-        if character == "," and depth == 0:
-            pairs.append(text[start:position])
-            start = position + 1
-    return [pair for pair in [*pairs, text[start:]] if pair]
+def _announce_stop() -> None:
+    console(stderr=True).print("stopping after this step; once more to stop at once")
 
 
 def _close_agent(agent: Any) -> None:
@@ -222,61 +125,6 @@ def _close_agent(agent: Any) -> None:
         agent.close()
     except Exception as error:  # noqa: BLE001 - the run is on disk; an agent that cannot close changes none of it
         console(stderr=True).print(f"warning: closing the agent raised {type(error).__name__}: {printable(str(error))}")
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
-class _Progress:
-    """Says on standard error how far the run is: a bar on a terminal, a line every 30 seconds elsewhere."""
-
-    _SECONDS = 30.0
-
-    def __init__(self, total: int, *, quiet: bool) -> None:
-        import time
-
-        self._clock = time.monotonic
-        self._total = total
-        self._done = 0
-        self._next = self._clock() + self._SECONDS
-        self._bar: Any = None
-        self._quiet = quiet
-        terminal = console(stderr=True)
-        if terminal.is_terminal and not quiet:
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-                console=terminal,
-                transient=True,
-            )
-            self._row = self._bar.add_task("episodes", total=total)
-            self._bar.start()
-
-    def started(self, instance: TaskInstance, attempt: int) -> None:
-        """An attempt begins."""
-        if self._bar is not None:
-            again = f" (attempt {attempt})" if attempt > 1 else ""
-            self._bar.update(self._row, description=printable(instance.key) + again)
-
-    def finished(self, episode: Episode) -> None:
-        """An episode has its outcome."""
-        self._done += 1
-        if self._bar is not None:
-            self._bar.advance(self._row)
-        elif not self._quiet and self._clock() >= self._next:
-            self._next = self._clock() + self._SECONDS
-            console(stderr=True).print(f"{self._done}/{self._total} episodes")
-
-    def close(self) -> None:
-        """Take the bar away."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
 
 
 def _as_json(result: EvalResult) -> dict[str, Any]:

@@ -18,7 +18,9 @@ def stdout_to_stderr() -> Generator[None, None, None]:
     ours = os.dup(1)
     os.dup2(2, 1)
     try:
-        yield
+        # Python's own stream too: where somebody has replaced it, it does not lead through descriptor 1.
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
     finally:
         sys.stdout.flush()
         _flush_c_buffers()

@@ -103,9 +103,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def number(value: float | None) -> str:
-    """A mean with four significant digits; a dash where there is none."""
-    return "-" if value is None else f"{value:.4g}"
+def number(value: float, unit: str = "") -> str:
+    """A mean with four significant digits and its unit; short times in milliseconds."""
+    if unit == "s" and abs(value) < 1:
+        value, unit = 1000 * value, "ms"
+    return f"{value:.4g} {unit}".rstrip()
 
 
 def describe_summary(summary: ScoreSummary) -> tuple[str, str]:
@@ -113,7 +115,7 @@ def describe_summary(summary: ScoreSummary) -> tuple[str, str]:
     if summary.mean is None:
         return "-", ""
     if not summary.binary:
-        return number(summary.mean), ""
+        return number(summary.mean, summary.unit), ""
     interval = summary.interval
     return percent(summary.mean), f"[{percent(interval[0])}, {percent(interval[1])}]" if interval else ""
 

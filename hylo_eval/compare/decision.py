@@ -10,6 +10,7 @@ from hylo_core.errors import ContractError
 from hylo_eval.compare.breakdown import regroup
 from hylo_eval.compare.checks import require_alpha, require_between, require_count
 from hylo_eval.compare.effect import Effect, Scenario, attainability, measure_effect, scenarios
+from hylo_eval.compare.guards import Guard
 from hylo_eval.compare.mcnemar import exact_mcnemar
 from hylo_eval.compare.power import minimal_detectable_effect
 from hylo_eval.compare.tango import tango_interval
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hylo_eval.compare.breakdown import GroupComparison
-    from hylo_eval.compare.guards import Guard
     from hylo_eval.compare.pairing import PairedComparison
     from hylo_eval.compare.sequential import SequentialLook
     from hylo_eval.compare.table import PairTable

@@ -97,6 +97,7 @@ def evaluate(
     agent_ref: Mapping[str, Any] | None = None,
     max_attempts: int = 3,
     fsync: bool = False,
+    stop: Callable[[], bool] | None = None,
     started: Callable[[TaskInstance, int], None] | None = None,
     finished: Callable[[Episode], None] | None = None,
 ) -> EvalResult:
@@ -122,6 +123,7 @@ def evaluate(
         agent_ref: What the agent was made from, for the manifest.
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
+        stop: Asked before every step; when it says True the run ends as if it had been interrupted.
         started: Told of every attempt.
         finished: Told of every episode that has its outcome.
 
@@ -145,6 +147,7 @@ def evaluate(
         benchmark=ref,
         max_attempts=max_attempts,
         fsync=fsync,
+        stop=stop,
     )
     ordered = plan.by_task()
     try:

@@ -13,7 +13,7 @@ from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo, EpisodeTrace
 from hylo_eval.evallog.v01 import EvalLog, LoggedAgent, LoggedBenchmark, Sample
 from hylo_eval.evaluation.worker import Episode
-from hylo_eval.scoring.aggregate import ScoreSummary, is_binary, summarise
+from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
 from hylo_eval.traces.reader import read_trace
 
 SCORER_ERROR = "scorer_error"
@@ -52,10 +52,7 @@ def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> li
 def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dict[str, ScoreSummary]:
     """A summary a scorer, by name."""
     return {
-        scorer.name: summarise(
-            scorer.name, (episode.scores[scorer.name] for episode in scored), binary=is_binary(scorer)
-        )
-        for scorer in scorers
+        scorer.name: summarise_scorer(scorer, (episode.scores[scorer.name] for episode in scored)) for scorer in scorers
     }
 
 

@@ -56,6 +56,7 @@ class Worker:
         benchmark: What the traces say they are from.
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
+        stop: Asked before every step; ends the run with ``KeyboardInterrupt`` when it says True.
     """
 
     env_factory: EnvFactory
@@ -66,6 +67,7 @@ class Worker:
     benchmark: BenchmarkRef
     max_attempts: int = 3
     fsync: bool = False
+    stop: Callable[[], bool] | None = None
     _env: gymnasium.Env[Any, Any] | None = attrs.field(default=None, init=False)
     _task: str = attrs.field(default="", init=False)
 
@@ -96,6 +98,8 @@ class Worker:
         """Run the instances in order; ``started`` is told of every attempt."""
         for instance in instances:
             for attempt in range(1, self.max_attempts + 1):
+                if self.stop is not None and self.stop():
+                    raise KeyboardInterrupt("the run was stopped")
                 if started is not None:
                     started(instance, attempt)
                 result = self._attempt(instance, attempt)
@@ -126,4 +130,5 @@ class Worker:
             safety=self.filters(env),
             attempt=attempt,
             fsync=self.fsync,
+            stop=self.stop,
         )

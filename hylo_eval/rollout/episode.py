@@ -27,10 +27,11 @@ from hylo_core.trace import (
     SafetyEvent,
     StepEvent,
 )
-from hylo_eval.agents.protocol import Agent, AgentSession, Reply
+from hylo_eval.agents.protocol import Agent, AgentSession, Reply, meet_env
 from hylo_eval.envs import protocol as members
 from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
+from hylo_eval.rollout.blame import status_of
 from hylo_eval.rollout.chunks import ChunkBuffer, action_layout, action_shape
 from hylo_eval.rollout.observe import ObservationView, read_only
 from hylo_eval.rollout.signals import end_reason, flag, reward_of, success_of
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 
     from hylo_core.task import TaskInstance
     from hylo_eval.safety.protocol import SafetyFilter
-
-_AGENT_PHASES = ("open", "act")
 
 
 @attrs.frozen(kw_only=True)
@@ -77,6 +76,7 @@ def run_episode(
     attempt: int = 1,
     fsync: bool = False,
     clock: Callable[[], float] = time.perf_counter,
+    stop: Callable[[], bool] | None = None,
 ) -> EpisodeResult:
     """Run one episode and write its trace.
 
@@ -93,13 +93,14 @@ def run_episode(
         attempt: From 1.
         fsync: Force the trace to disk before it gets its name.
         clock: Seconds, for durations; they are volatile and change no digest.
+        stop: Asked before every step; when it says True the episode ends as ``cancelled``.
 
     Raises:
         EvalError: The trace cannot be written: a result nobody can read is no result.
-        KeyboardInterrupt: After the trace was ended as ``cancelled``.
+        KeyboardInterrupt: ``stop`` said so, or the signal itself arrived; the trace was ended as ``cancelled``.
     """
     with TraceWriter(trace_path, fsync=fsync) as writer:
-        episode = _Episode(env, agent, instance, writer, safety, clock)
+        episode = _Episode(env, agent, instance, writer, safety, clock, stop)
         return episode.run(benchmark or _NO_BENCHMARK, attempt)
 
 
@@ -134,6 +135,7 @@ class _Episode:
         writer: TraceWriter,
         safety: Sequence[SafetyFilter],
         clock: Callable[[], float],
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         self.env: Any = env
         self.agent = agent
@@ -141,6 +143,7 @@ class _Episode:
         self.writer = writer
         self.safety = tuple(safety)
         self.clock = clock
+        self.stop = stop
         self.phase = "reset"
         self.steps = 0
         self.disagreements = 0
@@ -208,7 +211,7 @@ class _Episode:
             volatile={"traceback": _clean("".join(traceback.format_exception(error)))},
         )
         self.writer.error(event)
-        return self._end(_status_of(error, phase), phase, error=event)
+        return self._end(status_of(error, phase), phase, error=event)
 
     def _reset_env(self) -> tuple[Mapping[str, Any], dict[str, Any], ObservationView]:
         before = self.clock()
@@ -243,6 +246,7 @@ class _Episode:
         for safety_filter in self.safety:
             safety_filter.begin(env_spec, self.env.action_space)
         self.phase = "open"
+        meet_env(self.agent, env_spec)
         seed = derive_seed(self.instance.key, "agent")
         self.session = self.agent.open_episode(self.instance, instruction, seed)
         return self.session
@@ -257,6 +261,8 @@ class _Episode:
         discrete = shape == () and not hasattr(env.action_space, "low")
         buffer = ChunkBuffer(shape, self.agent.spec.replan)
         for index in range(spec.max_steps):
+            if self.stop is not None and self.stop():
+                raise KeyboardInterrupt("the run was stopped")
             volatile: dict[str, Any] = {}
             inference = not buffer
             if inference:
@@ -377,18 +383,6 @@ def _note_reply(reply: Reply, volatile: dict[str, Any]) -> None:
         volatile["transport_seconds"] = reply.transport_seconds
     if reply.metadata:
         volatile["reply"] = reply.metadata
-
-
-def _status_of(error: BaseException, phase: str) -> EpisodeStatus:
-    if isinstance(error, KeyboardInterrupt):
-        return EpisodeStatus.CANCELLED
-    if isinstance(error, SafetyAbort):
-        return EpisodeStatus.SAFETY_ABORT
-    if isinstance(error, AgentError):
-        return EpisodeStatus.AGENT_ERROR
-    if isinstance(error, EnvError):
-        return EpisodeStatus.ENV_ERROR
-    return EpisodeStatus.AGENT_ERROR if phase in _AGENT_PHASES else EpisodeStatus.ENV_ERROR
 
 
 def _now() -> str:

@@ -25,6 +25,7 @@ class ScoreSummary:
         n_scored: Episodes with a number.
         abstained: Number of abstentions by reason.
         binary: Whether the scorer says 0 or 1 (it declares ``binary = True``).
+        unit: The unit of the mean, ``s`` for seconds; empty for counts and shares (it declares ``unit``).
         interval: Wilson's 95 % interval of a binary score; None for others and without scores.
         worst_case: Mean of a binary score with every abstention failed, and with every one succeeded.
     """
@@ -35,6 +36,7 @@ class ScoreSummary:
     n_scored: int
     abstained: Mapping[str, int]
     binary: bool
+    unit: str = ""
     interval: tuple[float, float] | None = None
     worst_case: tuple[float, float] | None = None
 
@@ -54,12 +56,13 @@ class ScoreSummary:
         return self.n_scored / self.n_attempted if self.n_attempted else 0.0
 
 
-def is_binary(scorer: Scorer) -> bool:
-    """Whether a scorer declares that it says 0 or 1."""
-    return getattr(scorer, "binary", False) is True
+def summarise_scorer(scorer: Scorer, scores: Iterable[Score]) -> ScoreSummary:
+    """Summarise the scores of a scorer, as it declares itself; raises as :func:`summarise`."""
+    binary = getattr(scorer, "binary", False) is True
+    return summarise(scorer.name, scores, binary=binary, unit=str(getattr(scorer, "unit", "")))
 
 
-def summarise(scorer: str, scores: Iterable[Score], *, binary: bool) -> ScoreSummary:
+def summarise(scorer: str, scores: Iterable[Score], *, binary: bool, unit: str = "") -> ScoreSummary:
     """Summarise the scores of one scorer.
 
     Raises:
@@ -80,6 +83,7 @@ def summarise(scorer: str, scores: Iterable[Score], *, binary: bool) -> ScoreSum
         n_scored=len(values),
         abstained=dict(sorted(abstained.items())),
         binary=binary,
+        unit=unit,
         interval=wilson_interval(successes, len(values)) if binary else None,
         worst_case=_bounds(successes, len(values), attempted) if binary and attempted else None,
     )

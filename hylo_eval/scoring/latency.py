@@ -15,6 +15,7 @@ class LatencyP95:
     """
 
     name = "latency_p95"
+    unit = "s"
 
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Read the durations on record."""

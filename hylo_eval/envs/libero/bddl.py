@@ -7,9 +7,7 @@ file to lower case, and so do we.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
@@ -17,13 +15,17 @@ from hylo_core.errors import ContractError
 from hylo_core.expression import canonical_expression
 from hylo_eval.errors import EnvError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 32
 
 _COMMENT = re.compile(r";[^\n]*")
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
-Group: TypeAlias = "list[Union[str, Group]]"
+Group: TypeAlias = "list[str | Group]"
 
 
 @attrs.frozen
@@ -88,18 +90,18 @@ def parse_problem(text: str) -> BddlProblem:
 
 def _parse(text: str) -> Group:
     stack: list[Group] = [[]]
-    for token in _tokens(text):
-        if token == "(":
+    for word in _words_and_brackets(text):
+        if word == "(":
             if len(stack) > MAX_DEPTH:
                 raise ContractError(f"is nested deeper than {MAX_DEPTH} brackets")
             stack.append([])
-        elif token == ")":
+        elif word == ")":
             if len(stack) == 1:
                 raise ContractError("closes a bracket that was never opened")
             done = stack.pop()
             stack[-1].append(done)
         else:
-            stack[-1].append(token)
+            stack[-1].append(word)
     if len(stack) > 1:
         raise ContractError("lacks a closing bracket")
     top = stack[0]
@@ -108,7 +110,7 @@ def _parse(text: str) -> Group:
     return top[0]
 
 
-def _tokens(text: str) -> Iterator[str]:
+def _words_and_brackets(text: str) -> Iterator[str]:
     for match in _TOKEN.finditer(_COMMENT.sub("", text)):
         yield match.group()
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import gymnasium
 import numpy as np
 
 from hylo_core.seeds import derive_seed
-from hylo_core.task import TaskInstance, TaskSpec
+from hylo_core.task import TaskSpec
 from hylo_eval.envs import protocol
 from hylo_eval.envs.libero.goal import Goal, GoalState
 from hylo_eval.envs.libero.installation import installed_versions
 from hylo_eval.envs.libero.specs import Orientation, env_spec, is_image, is_kept, turn
 from hylo_eval.envs.libero.suites import SETTLE_STEPS
 from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
+from hylo_eval.envs.task_support import instance_at_reset, static_instruction
 from hylo_eval.errors import EnvError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from hylo_eval.envs.libero.simulation import Simulation
@@ -59,6 +61,7 @@ class LiberoEnv(gymnasium.Env[Any, Any]):
         self._states = states
         self._orientation: Orientation = orientation
         self._privileged = privileged
+        self._instruction = static_instruction(task)
         self._goal = Goal(task.success, simulation.object_names)
         self._watch: StabilityWatch | None = None
         self._closed = False
@@ -66,9 +69,7 @@ class LiberoEnv(gymnasium.Env[Any, Any]):
         self.env_spec = env_spec(observation, orientation, task.instruction_source)
         self.versions = installed_versions()
         self.renderer = _renderer() if self.env_spec.cameras else "none"
-        self.observation_space = gymnasium.spaces.Dict(
-            {key: _space(item) for key, item in observation.items()}
-        )
+        self.observation_space = gymnasium.spaces.Dict({key: _space(item) for key, item in observation.items()})
         low, high = simulation.action_bounds
         self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float64)
 
@@ -79,12 +80,12 @@ class LiberoEnv(gymnasium.Env[Any, Any]):
 
         Args:
             seed: The instance's seed, which is the row of the recorded states.
-            options: ``{"instance": TaskInstance}``; without it, the instance of this task with that seed.
+            options: ``{"instance": TaskInstance}``.
 
         Raises:
-            EnvError: No seed, an instance of another task or seed, or a scene that cannot be set up.
+            EnvError: No instance, one of another task or seed, or a scene that cannot be set up.
         """
-        instance = self._instance(seed, options)
+        instance = instance_at_reset(self._task, seed, options)
         super().reset(seed=instance.seed)
         attempts = self._simulation.reset(derive_seed(instance.key, "fixtures"))
         self._simulation.set_state(self._states[instance.seed])
@@ -95,7 +96,7 @@ class LiberoEnv(gymnasium.Env[Any, Any]):
             raise EnvError(f"{instance.key} is unstable while it settles: {unstable}")
         info = self._info(self._judge())
         info |= {
-            protocol.INSTRUCTION: self._task.instruction,
+            protocol.INSTRUCTION: self._instruction,
             protocol.SETTLE_STEPS: SETTLE_STEPS,
             protocol.STATE_DIGEST: state_digest(self._simulation.data),
             protocol.MODEL_DIGEST: model_digest(self._simulation.model),
@@ -131,20 +132,6 @@ class LiberoEnv(gymnasium.Env[Any, Any]):
             self._closed = True
             self._simulation.close()
 
-    def _instance(self, seed: int | None, options: Mapping[str, Any] | None) -> TaskInstance:
-        instance = (options or {}).get("instance")
-        if instance is None:
-            if seed is None:
-                raise EnvError("reset needs a seed (the row of the recorded states): nothing is drawn here")
-            return TaskInstance(spec=self._task, seed=seed, episode_index=seed, split="unnamed")
-        if not isinstance(instance, TaskInstance):
-            raise EnvError(f"options['instance'] must be a TaskInstance, not {type(instance).__name__}")
-        if instance.spec.id != self._task.id:
-            raise EnvError(f"this environment runs {self._task.id!r}, not {instance.spec.id!r}")
-        if seed is not None and seed != instance.seed:
-            raise EnvError(f"reset got seed {seed} and an instance with seed {instance.seed}")
-        return instance
-
     def _judge(self) -> GoalState:
         return self._goal.evaluate(self._simulation.holds, self._simulation.check_success())
 
@@ -178,11 +165,9 @@ def _space(value: NDArray[Any]) -> gymnasium.spaces.Box:
 
 
 def _renderer() -> str:
-    """The library and device that draw, for example ``egl: llvmpipe (LLVM 15.0.6, 256 bits)``."""
-    import os
+    """The device that draws, for example ``llvmpipe (LLVM 15.0.6, 256 bits)``; software and GPUs draw differently."""
+    from importlib import import_module
 
-    from OpenGL import GL  # pyright: ignore[reportMissingImports]
-
-    api: Any = GL
-    device: bytes | None = api.glGetString(api.GL_RENDERER)
-    return f"{os.environ.get('MUJOCO_GL', 'unknown')}: {device.decode() if device else 'unknown'}"
+    gl: Any = import_module("OpenGL.GL")
+    device: bytes | None = gl.glGetString(gl.GL_RENDERER)
+    return device.decode() if device else "unknown"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import digest_bytes
@@ -22,6 +21,9 @@ from hylo_eval.envs.libero.suites import (
     instruction_from_name,
 )
 from hylo_eval.errors import EnvError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VERSION: Final = "1.0.0"
 INSTRUCTION_SOURCE: Final = "bddl_file_name"
@@ -62,16 +64,12 @@ def freeze(benchmark_id: str, *, assets: str = "") -> Benchmark:
         "env": "libero",
         "upstream.repository": UPSTREAM_REPOSITORY,
         "upstream.commit": UPSTREAM_COMMIT,
-        "frozen_from": ", ".join(
-            f"{name} {version}" for name, version in versions.items() if "libero" in name
-        ),
+        "frozen_from": ", ".join(f"{name} {version}" for name, version in versions.items() if "libero" in name),
         "protocol": "settle 10 steps, then one episode from each recorded initial state; the seed is its row",
     }
     for task in tasks:
         metadata[f"asset.{task.params['suite']}/{task.params['bddl_file']}"] = str(task.params["bddl_sha256"])
-        metadata[f"asset.{task.params['suite']}/{task.params['task']}.pruned_init"] = str(
-            task.params["init_sha256"]
-        )
+        metadata[f"asset.{task.params['suite']}/{task.params['task']}.pruned_init"] = str(task.params["init_sha256"])
     return Benchmark(id=benchmark_id, version=VERSION, tasks=tasks, splits=splits, metadata=metadata)
 
 
@@ -84,9 +82,7 @@ def task_names(installation: Installation, suite: str) -> tuple[str, ...]:
     path = installation.root / "benchmark" / "libero_suite_task_map.py"
     names = _names_from_map(path, suite)
     if len(names) != TASK_COUNTS[suite]:
-        raise EnvError(
-            f"{path} lists {len(names)} tasks of {suite}; the published suite has {TASK_COUNTS[suite]}"
-        )
+        raise EnvError(f"{path} lists {len(names)} tasks of {suite}; the published suite has {TASK_COUNTS[suite]}")
     return names
 
 

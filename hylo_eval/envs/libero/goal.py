@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from hylo_core.expression import Expression, conjuncts, evaluate_expression, parse_expression, relations
 from hylo_core.frozen import FrozenMapping
-from hylo_core.task import Predicate
 from hylo_eval.errors import EnvError
 
-RELATIONS: Final = FrozenMapping(
-    {"in": 2, "on": 2, "up": 1, "open": 1, "close": 1, "turnon": 1, "turnoff": 1}
-)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from hylo_core.task import Predicate
+
+RELATIONS: Final = FrozenMapping({"in": 2, "on": 2, "up": 1, "open": 1, "close": 1, "turnon": 1, "turnoff": 1})
 """The relations a goal may use, with their number of arguments.
 
 LIBERO knows three more, which are no statements about a scene: ``true``, ``false`` and ``printjointstate``.
@@ -59,7 +60,7 @@ class Goal:
             _check(relation, arguments, known, predicate.expr)
         self._conjuncts = conjuncts(expression)
 
-    def evaluate(self, holds: Callable[[str, tuple[str, ...]], bool], verdict: bool) -> GoalState:  # noqa: FBT001
+    def evaluate(self, holds: Callable[[str, tuple[str, ...]], bool], verdict: bool) -> GoalState:
         """Evaluate the goal.
 
         Args:
@@ -76,9 +77,7 @@ def _check(relation: str, arguments: list[str], known: Collection[str], expr: st
     if relation not in RELATIONS:
         raise EnvError(f"the goal {expr} uses {relation!r}; LIBERO goals use {', '.join(RELATIONS)}")
     if len(arguments) != RELATIONS[relation]:
-        raise EnvError(
-            f"the goal {expr} gives {relation!r} {len(arguments)} arguments; it takes {RELATIONS[relation]}"
-        )
+        raise EnvError(f"the goal {expr} gives {relation!r} {len(arguments)} arguments; it takes {RELATIONS[relation]}")
     for name in arguments:
         if name not in known:
             raise EnvError(f"the goal {expr} speaks of {name!r}; the scene has {', '.join(sorted(known))}")

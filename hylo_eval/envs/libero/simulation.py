@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -28,6 +26,9 @@ from hylo_eval.envs.libero.suites import CONTROL_HZ, SETTLE_ACTION, SETTLE_STEPS
 from hylo_eval.errors import EnvError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -54,16 +55,12 @@ class Simulation:
         pictures: The size of both cameras' pictures, or None for state only.
     """
 
-    def __init__(
-        self, installation: Installation, bddl_file: Path, problem: str, pictures: PictureSize | None
-    ) -> None:
+    def __init__(self, installation: Installation, bddl_file: Path, problem: str, pictures: PictureSize | None) -> None:
         self._installation = installation
         self._simulator = import_simulator(installation, cameras=pictures is not None)
         if problem not in self._simulator.problem_classes:
             known = ", ".join(sorted(self._simulator.problem_classes))
-            raise EnvError(
-                f"{bddl_file.name} names the problem {problem!r}; the installed LIBERO has {known}"
-            )
+            raise EnvError(f"{bddl_file.name} names the problem {problem!r}; the installed LIBERO has {known}")
         problem_class = self._simulator.problem_classes[problem]
         with configured(installation), _own_random_numbers():
             self._inner: Any = problem_class.__new__(problem_class)
@@ -133,9 +130,7 @@ class Simulation:
                     self._inner.reset()
                 except self._simulator.placement_error as error:
                     if attempt == RESET_ATTEMPTS:
-                        raise EnvError(
-                            f"fixtures could not be placed in {attempt} attempts: {error}"
-                        ) from error
+                        raise EnvError(f"fixtures could not be placed in {attempt} attempts: {error}") from error
                 else:
                     return attempt
         raise AssertionError("the loop above returns or raises")
@@ -204,7 +199,7 @@ class _CompileOnce:
 
 
 @contextlib.contextmanager
-def _own_random_numbers() -> Iterator[None]:
+def _own_random_numbers() -> Generator[None]:
     """Give numpy's global generator back as it was found; LIBERO seeds it and draws from it."""
     import numpy as np
 

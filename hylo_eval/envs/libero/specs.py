@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from hylo_core.frozen import FrozenMapping
@@ -10,6 +9,8 @@ from hylo_core.spec import ActionSlice, CameraSpec, EnvSpec, StateSpec
 from hylo_eval.envs.libero.suites import CONTROL_HZ
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -55,7 +56,10 @@ ACTION: Final = (
         high=1.0,
     ),
 )
-"""robosuite's ``OSC_POSE``: 1 is 0.05 m or 0.5 rad from the present pose. Of the gripper's entry the sign alone counts."""
+"""robosuite's ``OSC_POSE``: 1 is 0.05 m or 0.5 rad from the present pose.
+
+Of the gripper's entry the sign alone counts; the fingers move towards open or closed while it lasts.
+"""
 
 POSITION_SCALE_M: Final = 0.05
 ROTATION_SCALE_RAD: Final = 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def test_the_rate_limit_holds_from_step_to_step(sequence: list[Any]) -> None:
     limit.begin(SPEC, SPACE)
     applied = [limit.apply(action, {}).action for action in sequence]
     assert applied[0] is sequence[0]
-    for before, after in zip(applied, applied[1:], strict=False):
+    for before, after in itertools.pairwise(applied):
         assert (np.abs(after - before) <= 0.5 + 1e-9).all()
     limit.begin(SPEC, SPACE)
     assert limit.apply(sequence[-1], {}).action is sequence[-1]

@@ -1,0 +1,136 @@
+"""Making environments, agents, scorers and filters from the names and options people type."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import attrs
+
+from hylo_eval import plugins
+from hylo_eval.errors import AgentError, EvalError
+from hylo_eval.options import read_options, split_pairs
+
+_MAX_AGENT_FILE_BYTES = 1024 * 1024
+
+
+@attrs.frozen
+class Made:
+    """A plug-in made from a name and options, and what the manifest says of it."""
+
+    value: Any
+    ref: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+
+def make_env_factory(name: str, defaults: Mapping[str, Any], given: Mapping[str, str]) -> Made:
+    """The env factory of an alias or reference, with a benchmark's default options under those of the command line.
+
+    Raises:
+        EvalError: No such factory, or an option it does not have.
+    """
+    factory = plugins.load("envs", name)
+    options = {
+        **read_options(factory, defaults, what=f"env {name!r}"),
+        **read_options(factory, given, what=f"env {name!r}"),
+    }
+    return Made(factory, {"ref": plugins.ref_of("envs", name), "options": options}, options)
+
+
+def make_agent(name: str, given: Mapping[str, str]) -> Made:
+    """The agent of an alias, a reference or an agent file, with options.
+
+    Raises:
+        EvalError: No such agent, an option it does not have, or it cannot be made.
+    """
+    defaults: Mapping[str, Any] = {}
+    if name.endswith(".toml"):
+        name, defaults = _agent_file(Path(name))
+    factory = plugins.load("agents", name)
+    what = f"agent {name!r}"
+    options = {**read_options(factory, defaults, what=what), **read_options(factory, given, what=what)}
+    try:
+        agent = factory(**options)
+    except EvalError:
+        raise
+    except Exception as error:
+        raise AgentError(f"{what} cannot be made: {type(error).__name__}: {error}") from error
+    missing = [part for part in ("info", "spec", "open_episode", "close") if not hasattr(agent, part)]
+    if missing:
+        raise AgentError(f"{what} is a {type(agent).__name__}, which is no agent: it lacks {', '.join(missing)}")
+    return Made(agent, {"ref": plugins.ref_of("agents", name), "options": options}, options)
+
+
+def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
+    """An agent file: ``agent = "<alias or reference>"`` and a table ``[options]``."""
+    try:
+        if path.stat().st_size > _MAX_AGENT_FILE_BYTES:
+            raise EvalError(f"{path} is too large for an agent file")
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise EvalError(f"cannot read the agent file {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise EvalError(f"{path}: is not valid TOML: {error}") from error
+    unknown = sorted(set(document) - {"agent", "options"})
+    if unknown:
+        raise EvalError(f"{path}: {unknown[0]!r} is no key of an agent file (keys: agent, options)")
+    name, options = document.get("agent"), document.get("options", {})
+    if not isinstance(name, str):
+        raise EvalError(f"{path}: agent: must be the alias or reference of an agent")
+    if not isinstance(options, dict):
+        raise EvalError(f"{path}: options: must be a table")
+    return name, cast("dict[str, Any]", options)
+
+
+def make_scorer(name: str) -> Any:
+    """The scorer of an alias or reference.
+
+    Raises:
+        EvalError: There is none, or it is no scorer.
+    """
+    found = plugins.load("scorers", name)
+    scorer = found() if isinstance(found, type) else found
+    if not hasattr(scorer, "score") or not isinstance(getattr(scorer, "name", None), str):
+        raise EvalError(f"scorer {name!r} is a {type(scorer).__name__}, which is no scorer: it needs name and score()")
+    return scorer
+
+
+def make_safety(names: Sequence[str]) -> list[Any] | None:
+    """The filters of ``--safety``: None for the defaults, an empty list for ``none``.
+
+    Raises:
+        EvalError: No such filter, or an option it does not have.
+    """
+    if not names:
+        return None
+    if "none" in names:
+        if len(names) > 1:
+            raise EvalError("--safety none stands alone")
+        return []
+    return [_safety_filter(name) for name in names]
+
+
+def _safety_filter(given: str) -> Any:
+    """``rate:limit=0.1`` or ``package.module:Attr``, with options after a colon that holds an equals sign."""
+    head, separator, tail = given.rpartition(":")
+    name, pairs = (head, tail) if separator and "=" in tail else (given, "")
+    factory = plugins.load("safety", name)
+    options = read_options(factory, split_pairs(_pairs(pairs), "--safety"), what=f"safety filter {name!r}")
+    try:
+        return factory(**options)
+    except TypeError as error:
+        raise EvalError(f"safety filter {name!r}: {error}") from error
+
+
+def _pairs(text: str) -> list[str]:
+    """Split at commas outside brackets: ``low=[0,0,0],high=[1,1,1]``."""
+    pairs: list[str] = []
+    depth = start = 0
+    for position, character in enumerate(text):
+        depth += (character == "[") - (character == "]")
+        if character == "," and depth == 0:
+            pairs.append(text[start:position])
+            start = position + 1
+    return [pair for pair in [*pairs, text[start:]] if pair]

@@ -1,0 +1,77 @@
+"""The group: help of every command, near names, exit codes."""
+
+import click
+import pytest
+
+from hylo_eval.cli.group import COMMANDS, cli, exit_code
+from hylo_eval.errors import EvalError
+
+LEAVES = [(name,) for name in COMMANDS if name != "benchmark"] + [
+    ("benchmark", name) for name in ("show", "validate", "freeze")
+]
+
+
+@pytest.mark.parametrize("path", [(), ("benchmark",), *LEAVES], ids=" ".join)
+def test_every_command_has_help(path, hylo):
+    """Usage, a sentence, and a text for each option; exit code 0."""
+    outcome = hylo(*path, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"Usage: {' '.join(['hylo-eval', *path])}")
+    command = cli
+    for name in path:
+        command = command.get_command(None, name)
+    assert command.help
+    assert all(option.help for option in command.params if isinstance(option, click.Option))
+
+
+def test_the_help_names_every_command(hylo):
+    """With its line from the table."""
+    out = " ".join(hylo("--help").out.split())
+    assert all(f"{name} {summary}" in out for name, (_, summary) in COMMANDS.items())
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (("rum",), "run"),
+        (("docter",), "doctor"),
+        (("chek-env",), "check-env"),
+        (("benchmark", "freez"), "freeze"),
+        (("benchmark", "show", "reach_fixd"), "reach_fixed"),
+        (("check-env", "reach_fixd"), "reach_fixed"),
+        (("benchmark", "freeze", "fetch_reech"), "fetch_reach"),
+        (("list", "--jsn"), "--json"),
+        (("doctor", "--run-rot", "x"), "--run-root"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
+)
+def test_a_mistyped_name_is_suggested(typed, meant, hylo):
+    """Commands, subcommands, benchmarks and options: exit code 2, on standard error, without a traceback."""
+    outcome = hylo(*typed)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert meant in outcome.err
+    assert "mean" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("what", ["nothing", "benchmark", "agent"])
+def test_an_unknown_listing_names_the_ones_there_are(what, hylo):
+    """There are six."""
+    outcome = hylo("list", what)
+    assert outcome.code == 2
+    assert "'benchmarks', 'agents', 'envs', 'scorers', 'safety', 'graders'" in outcome.err
+
+
+def test_no_command_shows_the_help(hylo):
+    """A stranger types the bare name first."""
+    outcome = hylo()
+    assert "Commands:" in outcome.out + outcome.err
+
+
+def test_errors_of_ours_are_one_message_and_debug_adds_the_traceback(capfd):
+    """``error:``, the sentence, the fix; control characters of untrusted text are spelled out."""
+    error = EvalError("a \x1b[31mred name", fix="do this")
+    assert exit_code(error, debug=False) == 2
+    assert capfd.readouterr().err == "error: a \\x1b[31mred name\n  fix: do this\n"
+    exit_code(error, debug=True)
+    assert "EvalError" in capfd.readouterr().err

@@ -1,0 +1,192 @@
+"""``hylo-eval run``: what it refuses, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hylo_eval import read_evallog, read_trace
+
+AGENTS = '''
+import numpy as np
+from hylo_core import AgentInfo, AgentSpec
+from hylo_eval import Reply
+
+class Base:
+    info = AgentInfo(name="test", version="1")
+    spec = AgentSpec()
+    def __init__(self, size: int = 3, tag: str = ""): self.size = size
+    def open_episode(self, instance, instruction, seed): return self
+    def act(self, observation): return Reply(np.zeros(self.size))
+    def close(self): pass
+class Nan(Base):
+    def act(self, observation): return Reply(np.full(self.size, np.nan))
+class Raises(Base):
+    def act(self, observation): raise RuntimeError("CUDA out of memory\\x1b[31m")
+class CannotBeMade(Base):
+    def __init__(self): raise FileNotFoundError("no checkpoint at /data/none")
+class Prints(Base):
+    def act(self, observation):
+        print("simulator chatter"); import os; os.write(1, b"raw chatter\\n"); return super().act(observation)
+class Slow(Base):
+    def act(self, observation):
+        import time; time.sleep(0.05); return super().act(observation)
+class NoAgent: pass
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A working folder with agents and broken files."""
+    (tmp_path / "agents_of_test.py").write_text(AGENTS)
+    (tmp_path / "broken_module.py").write_text("raise ImportError('libcuda.so.1: cannot open')\n")
+    (tmp_path / "broken.toml").write_text("id = 'x'\nversion = \n")
+    (tmp_path / "unknown.toml").write_text("agent = 'zero'\noption = 3\n")
+    (tmp_path / "agent.toml").write_text("agent = 'agents_of_test:Base'\n[options]\nsize = 3\n")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "needs.toml").write_text(
+        "id='n'\nversion='1'\nenv='no_such_simulator.envs:Make'\nsplits={heldout=[0]}\n"
+        "[[tasks]]\nid='n'\nversion='1'\ninstruction=''\nmax_steps=1\n"
+        "init={kind='seed'}\nsuccess={kind='builtin',name='env_success'}\n"
+    )
+    return tmp_path
+
+
+def hylo(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a folder, with its modules importable."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path[:1], str(Path(__file__).parents[3])])}
+    return subprocess.run(
+        [sys.executable, "-m", "hylo_eval", *arguments], cwd=folder, capture_output=True, text=True, env=environment, check=False, **options
+    )
+
+
+REFUSED = [
+    (["run", "reach_fixd", "--agent", "zero"], "there is no benchmark 'reach_fixd'; did you mean 'reach_fixed'?", "hylo-eval list benchmarks"),
+    (["run", "none.toml", "--agent", "zero"], "there is no benchmark file none.toml", "hylo-eval list benchmarks"),
+    (["run", "broken.toml", "--agent", "zero"], "broken.toml: is not valid TOML: Invalid value (at line 2, column 11)", ""),
+    (["run", "needs.toml", "--agent", "zero"], "there is no module 'no_such_simulator' in this environment", "hylo-eval list envs"),
+    (["run", "reach_fixed", "--agent", "zeroo"], "there is no agent 'zeroo'; did you mean 'zero'?", "hylo-eval list agents"),
+    (["run", "reach_fixed", "--agent", "broken_module:Agent"], "importing broken_module raised ImportError: libcuda.so.1", ""),
+    (["run", "reach_fixed", "--agent", "agents_of_test:Missing"], "agents_of_test has no 'Missing'", ""),
+    (["run", "reach_fixed", "--agent", "agents_of_test:NoAgent"], "which is no agent: it lacks info, spec, open_episode, close", ""),
+    (["run", "reach_fixed", "--agent", "agents_of_test:CannotBeMade"], "cannot be made: FileNotFoundError: no checkpoint at /data/none", ""),
+    (["run", "reach_fixed", "--agent", "agents_of_test:Base", "--agent-arg", "sise=2"], "has no option 'sise'; did you mean 'size'? (options: size, tag)", ""),
+    (["run", "reach_fixed", "--agent", "agents_of_test:Base", "--agent-arg", "size=two"], "option 'size' must be an integer, not 'two'", ""),
+    (["run", "reach_fixed", "--agent", "agents_of_test:Base", "--agent-arg", "size"], "--agent-arg takes NAME=VALUE, not 'size'", ""),
+    (["run", "reach_fixed", "--agent", "unknown.toml"], "unknown.toml: 'option' is no key of an agent file (keys: agent, options)", ""),
+    (["run", "reach_fixed", "--agent", "missing.toml"], "cannot read the agent file missing.toml", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--env-arg", "colour=red"], "has no option 'colour'", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--split", "test"], "has no split 'test'", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--task", "reach"], "has no task 'reach'", "hylo-eval benchmark show reach_fixed"),
+    (["run", "reach_fixed", "--agent", "zero", "--key", "testing/reach_fixed#1"], "has no instance 'testing/reach_fixed#1'", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--max-steps", "0"], "--max-steps must be at least 1, not 0", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--scorer", "sucess"], "there is no scorer 'sucess'; did you mean 'success'", "hylo-eval list scorers"),
+    (["run", "reach_fixed", "--agent", "zero", "--safety", "rate"], "safety filter 'rate'", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--safety", "rate:limt=1"], "has no option 'limt'; did you mean 'limit'", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--run-id", "../x"], "'../x' is no run id", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--run-root", "file"], "cannot write the run root file", ""),
+    (["run", "reach_fixed"], "Missing option '--agent'", ""),
+    (["rnu"], "no such command 'rnu'; did you mean 'run'?", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message", "fix"), REFUSED)
+def test_bad_input_ends_with_2_one_message_and_nothing_written(
+    folder: Path, arguments: list[str], message: str, fix: str
+) -> None:
+    """What is wrong, where, and the command that fixes it; no traceback; no run folder."""
+    before = sorted(path.name for path in folder.iterdir())
+    done = hylo(folder, *arguments)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert (f"fix: {fix}" in done.stderr) == bool(fix) or not fix
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    after = sorted(path.name for path in folder.iterdir() if path.name != "__pycache__")
+    assert after == before
+
+
+def test_debug_shows_the_traceback(folder: Path) -> None:
+    """Also when it stands after the command."""
+    done = hylo(folder, "run", "reach_fixed", "--agent", "zeroo", "--debug")
+    assert done.returncode == 2
+    assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize("agent", ["Nan", "Raises", "Base --agent-arg size=5"])
+def test_an_agent_that_fails_everywhere_scores_nothing_and_ends_with_3(folder: Path, agent: str) -> None:
+    """Its traces and log are there; its failure is an abstention, not a success of zero; no control codes reach us."""
+    done = hylo(folder, "run", "reach_fixed", "--agent", *f"agents_of_test:{agent}".split(), "--episodes", "2", "--run-id", "r")
+    assert done.returncode == 3, done.stderr
+    assert "abstained in 2 of 2: 2 agent_error" in done.stdout
+    assert "\x1b" not in done.stdout
+    log = read_evallog(folder / "runs" / "r" / "evallog.json")
+    assert [sample.status for sample in log.samples] == ["agent_error"] * 2
+    assert log.results["success_mean"] is None
+
+
+def test_an_agent_file_and_json_output(folder: Path) -> None:
+    """With --json nothing else is on standard output, whatever the agent prints from Python or C."""
+    done = hylo(folder, "run", "reach_fixed", "--agent", "agents_of_test:Prints", "--episodes", "1", "--max-steps", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["scores"]["success"]["n_scored"] == 1
+    assert "raw chatter" in done.stderr
+    done = hylo(folder, "run", "reach_fixed", "--agent", "agent.toml", "--episodes", "1", "--max-steps", "2", "--json")
+    manifest = json.loads((Path(folder, json.loads(done.stdout)["run"]) / "manifest.json").read_text())
+    assert manifest["agent"]["ref"] == "agents_of_test:Base"
+    assert manifest["agent"]["options"] == {"size": 3}
+    assert manifest["overrides"] == {"max_steps": 2}
+
+
+def test_one_instance_can_be_looked_at_again(folder: Path) -> None:
+    """--key runs the one instance and behaves as it did in the whole run."""
+    for name, arguments in (("all", ["--episodes", "3"]), ("one", ["--key", "testing/reach_fixed#10002"])):
+        done = hylo(folder, "run", "reach_fixed", "--agent", "random", "--run-id", name, *arguments)
+        assert done.returncode == 0, done.stderr
+    digests = {}
+    for name in ("all", "one"):
+        log = read_evallog(folder / "runs" / name / "evallog.json")
+        traces = [read_trace(folder / "runs" / name / sample.trace) for sample in log.samples]
+        digests[name] = {trace.key: trace.behaviour_sha256 for trace in traces}
+    assert len(digests["all"]) == 3
+    key = "testing/reach_fixed#10002"
+    assert digests["one"] == {key: digests["all"][key]}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_with_130_and_keeps_what_is_finished(folder: Path, number: signal.Signals) -> None:
+    """The partial log reads, the run does not look finished, the stopped episode is no episode."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parents[3])])}
+    command = [sys.executable, "-m", "hylo_eval", "run", "reach_fixed", "--agent", "agents_of_test:Slow"]
+    process = subprocess.Popen(
+        [*command, "--run-id", "r", "--max-steps", "10"], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    episodes = folder / "runs" / "r" / "episodes"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and len(list(episodes.glob("*.jsonl"))) < 2:
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    run = folder / "runs" / "r"
+    assert not (run / "evallog.json").exists()
+    assert len(read_evallog(run / "evallog.partial.json").samples) >= 2
+    assert not list(episodes.glob("*.partial"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not Path("/proc/self/status").exists(), reason="root may write anywhere")
+def test_a_full_disk_is_found_before_the_first_episode_or_ends_with_2(folder: Path) -> None:
+    """A run root that cannot be made, below a file of the kernel's."""
+    done = hylo(folder, "run", "reach_fixed", "--agent", "zero", "--run-root", "/proc/none/runs")
+    assert done.returncode == 2
+    assert "cannot write the run root" in done.stderr

@@ -1,0 +1,75 @@
+"""What goes to a terminal fits it; what goes elsewhere is one line each."""
+
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from hylo_eval.cli.terminal import print_hanging, print_table, printable, printable_line
+
+
+def screen(width: int, *, terminal: bool = True) -> Console:
+    return Console(
+        file=StringIO(), width=width, force_terminal=terminal, no_color=True, highlight=False, markup=False, soft_wrap=True
+    )
+
+
+def lines(out: Console) -> list[str]:
+    """What was printed, without the escape codes of bold headers."""
+    import re
+
+    return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in out.file.getvalue().splitlines()]
+
+
+@given(st.text())
+def test_printable_text_has_no_control_character(text):
+    """Neither escape codes nor direction marks reach the terminal; ordinary text is left as it is."""
+    shown = printable_line(text)
+    assert shown.isprintable()
+    assert (shown == text) is text.isprintable()
+    assert printable(text).replace("\n", "").replace("\t", "").isprintable()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_hanging_text_stays_within_the_terminal(width):
+    """Every line but the first starts below the text; all words are there."""
+    out = screen(width)
+    text = "a word and another " * 20
+    print_hanging(out, "head    ", text)
+    printed = lines(out)
+    assert all(len(line) <= width for line in printed)
+    assert all(line.startswith(" " * 8) for line in printed[1:])
+    assert "".join(printed).split() == ["head", *text.split()]
+
+
+def test_hanging_text_elsewhere_is_one_line():
+    """A pipe has no width."""
+    out = screen(80, terminal=False)
+    print_hanging(out, "head  ", "word " * 100 + "\nend")
+    assert lines(out) == ["head  " + "word " * 100 + "\\nend"]
+
+
+def test_a_path_is_not_broken():
+    """Somebody will copy it."""
+    out = screen(40)
+    path = "/a-very-long/path-with-hyphens/that-is-wider/than-the-terminal"
+    print_hanging(out, "at  ", f"the file {path}")
+    assert any(path in line for line in lines(out))
+
+
+def test_the_last_column_of_a_table_wraps_within_itself():
+    """On a terminal; the others keep their width."""
+    out = screen(40)
+    print_table(out, ("name", "what"), [("first", "some words " * 6), ("second", "x")])
+    printed = lines(out)
+    assert all(len(line.rstrip()) <= 40 for line in printed)
+    assert printed[2].startswith(" " * 8)
+
+
+def test_a_table_elsewhere_is_one_line_a_row():
+    """However wide; numbers to the right."""
+    out = screen(80, terminal=False)
+    print_table(out, ("name", "n", "what"), [("a", "1", "x" * 300), ("bb", "100", "y\nz")], numbers=("n",))
+    assert lines(out) == ["name    n  what", "a       1  " + "x" * 300, "bb    100  y\\nz"]

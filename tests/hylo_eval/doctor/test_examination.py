@@ -1,0 +1,73 @@
+"""The whole examination never raises, and its report decides what is broken."""
+
+import pytest
+
+from hylo_eval import families
+from hylo_eval.doctor import Finding, Report, examine, imports, machine, packages
+from hylo_eval.doctor.child import ChildOutcome
+from hylo_eval.families import FAMILIES
+
+LIBERO = next(family for family in FAMILIES if family.name == "libero")
+
+
+def test_without_simulators_nothing_is_broken(tmp_path, monkeypatch):
+    """A base installation is whole by itself; rendering is not tried."""
+    monkeypatch.setattr(families, "has_module", lambda _: False)
+    monkeypatch.setattr("hylo_eval.doctor.examination.has_module", lambda _: False)
+    monkeypatch.setattr(packages, "installed_packages", lambda: {item.name: packages.Package("99") for item in packages.BASE if "<" not in item.versions} | {"gymnasium": packages.Package("1.2")})
+    told: list[Finding] = []
+    report = examine(tmp_path, environment={"PATH": ""}, found=told.append)
+    assert report.ok
+    assert tuple(told) == report.findings
+    checks = [finding.check for finding in report.findings]
+    assert checks == ["python", "hylo", "base", "fetch", "metaworld", "libero", "gpu", "rendering", "machine", *["run root"] * (len(checks) - 9)]
+
+
+def test_a_check_that_raises_becomes_a_finding(tmp_path, monkeypatch):
+    """And the others still speak."""
+
+    def fall_ill(*_, **__):
+        raise ZeroDivisionError("made up")
+
+    for module, name in (
+        (packages, "installed_packages"),
+        (packages, "requirement_findings"),
+        (packages, "family_findings"),
+        (machine, "gpu_finding"),
+        (machine, "python_finding"),
+        (machine, "run_root_findings"),
+    ):
+        monkeypatch.setattr(module, name, fall_ill)
+    monkeypatch.setattr("hylo_eval.doctor.examination.has_module", fall_ill)
+    report = examine(tmp_path, environment={})
+    ill = [finding.check for finding in report.findings if "ZeroDivisionError: made up" in finding.text]
+    assert ill == ["python", "base", "packages", "fetch", "metaworld", "libero", "gpu", "rendering", "run root"]
+
+
+@pytest.mark.parametrize("value", ["disable", "off", "0"])
+def test_rendering_that_is_switched_off_is_information(value, tmp_path, monkeypatch):
+    """Somebody chose it: state-only runs work."""
+    monkeypatch.setattr(families, "has_module", lambda _: False)
+    monkeypatch.setattr("hylo_eval.doctor.examination.has_module", lambda _: True)
+    report = examine(tmp_path, environment={"MUJOCO_GL": value})
+    (finding,) = [finding for finding in report.findings if finding.check == "rendering"]
+    assert (finding.outcome, finding.fix) == ("info", "unset MUJOCO_GL")
+
+
+def test_a_family_that_cannot_be_imported_is_broken():
+    """Versions may look right while a compiled module does not load."""
+    failed = ChildOutcome(returncode=1, stdout="", stderr="ImportError: numpy.core failed to import\n", seconds=1)
+    finding = imports.import_finding(LIBERO, failed)
+    assert finding is not None
+    assert finding.outcome == "broken"
+    assert "numpy.core failed to import" in finding.text
+    assert imports.import_finding(LIBERO, ChildOutcome(returncode=0, stdout="", stderr="", seconds=1)) is None
+
+
+def test_the_report_is_broken_by_broken_findings_alone():
+    """Warnings and missing extras leave it whole."""
+    findings = {outcome: Finding(check="x", outcome=outcome, text="") for outcome in ("ok", "info", "warning", "broken")}
+    whole = Report(findings=tuple(findings[outcome] for outcome in ("ok", "info", "warning")))
+    assert whole.ok
+    assert whole.warnings == (findings["warning"],)
+    assert not Report(findings=tuple(findings.values())).ok

@@ -1,0 +1,95 @@
+"""Everything wrong with a benchmark file is found at once, and nothing is run to find it."""
+
+import pytest
+
+from hylo_eval.benchmark_problems import benchmark_problems
+from hylo_eval.benchmarks import benchmark_files
+
+GOOD = """
+id = "b"
+version = "1"
+env = "reach"
+[splits]
+heldout = [0, 1]
+[[tasks]]
+id = "t"
+version = "1"
+instruction = "go"
+max_steps = 5
+init = {kind = "seed"}
+success = {kind = "builtin", name = "env_success"}
+"""
+
+
+@pytest.fixture
+def problems(tmp_path):
+    """Problems of a text, as ``path: reason``; the file's name is checked and cut off."""
+
+    def find(text: str) -> list[str]:
+        path = tmp_path / "benchmark.toml"
+        path.write_text(text, encoding="utf-8")
+        found = [str(problem) for problem in benchmark_problems(path)]
+        assert all(line.startswith(f"{path}: ") for line in found)
+        return [line.removeprefix(f"{path}: ") for line in found]
+
+    return find
+
+
+@pytest.mark.parametrize("name", sorted(benchmark_files()))
+def test_shipped_benchmarks_are_valid(name):
+    """What we ship has no problem."""
+    assert benchmark_problems(benchmark_files()[name]) == ()
+
+
+def test_all_problems_are_found_at_once(problems):
+    """Missing, misspelt and wrong members of the file and of each task, each at its path."""
+    bad = GOOD.replace('version = "1"\nenv', 'vesion = "1"\nenv').replace("[0, 1]", "[0, -1]")
+    bad = bad.replace("max_steps = 5", "max_steps = 0").replace("env_success", "env_sucess")
+    paths = [line.partition(": ")[0] for line in problems(bad)]
+    assert paths == ["version", "vesion", "splits.heldout[1]", "tasks[0].max_steps", "tasks[0].success.name"]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("", ""), []),
+        (('"reach"', '"reech"'), ["env: there is no env 'reech'; did you mean 'reach'"]),
+        (('"reach"', '"not a ref:"'), ["env: cannot load 'not a ref:': a reference has the form"]),
+        (("[splits]", "[env_options]\nsize = 3\n[splits]"), ["env_options: env 'reach' has no option 'size'"]),
+        (("[splits]", "[max_steps]\nother = 3\n[splits]"), ["max_steps.other: names a task that is not"]),
+        (("[splits]", "[max_steps]\nt = 0\n[splits]"), ["max_steps.t: must be at least 1"]),
+        (('{kind = "seed"}', '{kind = "init_state", uri = "u://u", count = 1}'), ["splits.heldout[1]: must be below 1"]),
+        (("max_steps = 5\n", ""), ["tasks[0].max_steps: is missing"]),
+        (("instruction", 'success_at = "end"\ninstruction'), ["tasks[0].stop_on_success: must be false"]),
+        (("[splits]", "tasks = 3"), ["is not valid TOML"]),
+    ],
+)
+def test_each_problem_has_a_path_and_a_sentence(problems, change, expected):
+    """One change to a good file gives exactly its problem."""
+    found = problems(GOOD.replace(*change, 1))
+    assert len(found) == len(expected)
+    assert all(line.startswith(start) for line, start in zip(found, expected, strict=True))
+
+
+def test_a_repeated_task_is_a_problem_beside_others(problems):
+    """Ids are unique, also where another task is wrong."""
+    second = GOOD[GOOD.index("[[tasks]]") :]
+    found = problems(GOOD + second + second.replace("max_steps = 5", "max_steps = 0"))
+    assert found == [
+        "tasks[1].id: repeats 't' of tasks[0]",
+        "tasks[2].max_steps: must be at least 1, not 0",
+        "tasks[2].id: repeats 't' of tasks[0]",
+    ]
+
+
+def test_nothing_a_file_names_is_imported(problems, tmp_path, monkeypatch):
+    """A file from anywhere must not run its own code by being looked at."""
+    (tmp_path / "hostile_module.py").write_text("raise SystemExit('imported')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert problems(GOOD.replace('"reach"', '"hostile_module:Env"').replace("[splits]", "[env_options]\na = 1\n[splits]")) == []
+
+
+def test_a_file_that_is_not_there_is_a_problem(tmp_path):
+    """And not an exception."""
+    (problem,) = benchmark_problems(tmp_path / "none.toml")
+    assert "there is no benchmark file" in str(problem)

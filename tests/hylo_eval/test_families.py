@@ -1,0 +1,100 @@
+"""The table of families agrees with packaging, with the plug-ins and with the shipped benchmarks."""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hylo_eval import families, plugins
+from hylo_eval.benchmarks import benchmark_files, env_of, load_benchmark
+from hylo_eval.families import (
+    FAMILIES,
+    FREEZABLE,
+    env_availability,
+    family_availability,
+    find_family,
+    install_command,
+    plugin_availability,
+)
+from hylo_eval.plugins import BUILT_IN, Plugin
+
+ROOT = Path(families.__file__).parents[1]
+EXTRAS = [family for family in FAMILIES if family.extra]
+
+
+@pytest.mark.parametrize("family", EXTRAS, ids=lambda family: family.name)
+def test_requirements_hold_the_pins_of_the_extra(family):
+    """What ``doctor`` calls known-good is what the extra installs."""
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    pins = document["project"]["optional-dependencies"][family.extra]
+    assert set(pins) <= set(map(str, family.requirements))
+
+
+def test_every_built_in_env_has_a_family():
+    """Each environment with a short name is in the table, under that name."""
+    assert {family.name for family in FAMILIES} == {plugin.name for plugin in BUILT_IN["envs"]}
+
+
+def test_agents_of_families_are_built_in_agents():
+    """A misspelt agent would be listed as usable without its simulator."""
+    known = {plugin.name for plugin in BUILT_IN["agents"]}
+    assert {agent for family in FAMILIES for agent in family.agents} <= known
+
+
+def test_every_benchmark_of_a_frozen_family_is_frozen():
+    """The table of freezable benchmarks is the set of shipped files of those families."""
+    frozen = {family.name for family in FAMILIES if family.freeze}
+    shipped = {
+        name for name, path in benchmark_files().items() if env_of(load_benchmark(path))[0] in frozen
+    }
+    assert shipped == set(FREEZABLE)
+
+
+def test_availability_looks_and_does_not_import():
+    """Asking for a family imports none of its modules."""
+    before = set(sys.modules)
+    for family in FAMILIES:
+        family_availability(family)
+    assert not {name for name in set(sys.modules) - before if not name.startswith("hylo_eval")}
+
+
+def test_a_missing_module_is_named_with_the_command_that_installs_it(monkeypatch):
+    """Only what is missing is named; the fix is the family's extra."""
+    monkeypatch.setattr(families, "has_module", lambda name: name != "gymnasium_robotics")
+    found = env_availability("fetch")
+    assert not found.usable
+    assert found.missing == ("gymnasium_robotics",)
+    assert found.fix.endswith("-m pip install 'hylo-eval[fetch]'")
+
+
+@pytest.mark.parametrize("name", ["fetch-scripted", "metaworld-expert", "libero-scripted"])
+def test_an_agent_of_a_family_needs_the_family(name, monkeypatch):
+    """An agent that is written for a simulator cannot be used without it."""
+    monkeypatch.setattr(families, "has_module", lambda name: name.startswith("hylo_eval."))
+    plugin = next(plugin for plugin in BUILT_IN["agents"] if plugin.name == name)
+    assert not plugin_availability("agents", plugin).usable
+
+
+def test_a_plugin_of_a_package_that_is_not_installed_is_not_usable():
+    """Somebody else's plug-in is looked for by its top-level package alone."""
+    missing = plugin_availability("agents", Plugin("theirs", "no_such_package.deep.module:Agent"))
+    assert missing.missing == ("no_such_package",)
+    assert plugin_availability("agents", Plugin("theirs", "json.decoder:JSONDecoder")).usable
+
+
+def test_families_are_found_by_alias_and_reference():
+    """The alias and the full reference of an environment are of one family; a stranger is of none."""
+    for plugin in plugins.BUILT_IN["envs"]:
+        assert find_family(plugin.name) is find_family(plugin.ref) is not None
+    assert find_family("their_package:Env") is None
+    assert find_family("hylo_eval.envs.fetching:Env") is None
+
+
+def test_the_install_command_quotes_for_a_shell_and_names_this_python(monkeypatch):
+    """It can be pasted as it stands, and installs for the interpreter that said it."""
+    monkeypatch.setattr(families.shutil, "which", lambda _: None)
+    monkeypatch.setattr(families.sys, "executable", "/opt/my env/bin/python")
+    assert install_command("mujoco>=3.3,<3.10") == "'/opt/my env/bin/python' -m pip install 'mujoco>=3.3,<3.10'"
+    monkeypatch.setattr(families.shutil, "which", lambda _: "/opt/my env/bin/python")
+    assert install_command("rich") == "python -m pip install rich"
