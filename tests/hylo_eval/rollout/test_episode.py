@@ -362,3 +362,21 @@ def test_a_trace_is_written_once(tmp_path: Path) -> None:
     (tmp_path / "other.jsonl.partial").touch()
     with pytest.raises(EvalError, match="another process is writing"):
         run_episode(ScriptedEnv(), FunctionAgent(), instance(), trace_path=tmp_path / "other.jsonl")
+
+
+def test_observations_of_any_numeric_layout_are_recorded(run: Run) -> None:
+    """A number in an array of no dimensions, a foreign byte order, a view: the trace holds their values."""
+    observation = {
+        "position": np.zeros(2),
+        "number": np.array(2.5),
+        "foreign": np.array([1.5, 2.5], ">f8"),
+        "view": np.arange(6.0).reshape(2, 3).T,
+    }
+    env = ScriptedEnv(on_step=lambda index: {"observation": dict(observation)})
+    reset = env.reset
+    env.reset = lambda **options: (observation, reset(**options)[1])  # type: ignore[method-assign]
+    _, trace = run(env, item=instance(task(max_steps=2)))
+    expected = {name: value.tolist() for name, value in observation.items()}
+    assert [step.observation for step in trace.steps] == [expected, expected]
+    assert trace.reset is not None
+    assert trace.reset.observation == expected
