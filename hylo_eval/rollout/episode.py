@@ -27,12 +27,12 @@ from hylo_core.trace import (
     SafetyEvent,
     StepEvent,
 )
-from hylo_eval.agents.protocol import Agent, AgentSession, Reply, meet_env
+from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
 from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
 from hylo_eval.rollout.blame import status_of
-from hylo_eval.rollout.chunks import ChunkBuffer, action_layout, action_shape
+from hylo_eval.rollout.chunks import ChunkBuffer, action_layout, action_shape, volatile_of
 from hylo_eval.rollout.observe import ObservationView, read_only
 from hylo_eval.rollout.signals import end_reason, flag, reward_of, success_of
 from hylo_eval.safety.finite import NonFiniteGuard
@@ -158,10 +158,11 @@ class _Episode:
         started = False
         try:
             observation, info, view = self._reset_env()
+            start, reset = self.describe(benchmark, attempt), self._reset_event(view, observation, info)
             self.phase = "record"
-            self.writer.start(self.describe(benchmark, attempt))
+            self.writer.start(start)
             started = True
-            self._record_reset(view, observation, info)
+            self.writer.reset(reset)
             session = self._open(info[members.INSTRUCTION])
             status, reason, at_end = self._loop(session, observation, view)
         except KeyboardInterrupt as interrupt:
@@ -171,7 +172,8 @@ class _Episode:
             raise
         except (Exception, SystemExit) as error:
             # The one place where what somebody's agent or simulator raises becomes an outcome.
-            if self.phase == "record":
+            # Only a trace that cannot be written is none; what cannot be recorded is the environment's fault.
+            if self.phase == "record" and not isinstance(error, EnvError):
                 raise
             if not started:
                 self.writer.start(self.describe(benchmark, attempt))
@@ -226,9 +228,11 @@ class _Episode:
         success_of(info)
         return observation, info, view
 
-    def _record_reset(self, view: ObservationView, observation: Mapping[str, Any], info: Mapping[str, Any]) -> None:
+    def _reset_event(
+        self, view: ObservationView, observation: Mapping[str, Any], info: Mapping[str, Any]
+    ) -> ResetEvent:
         numbers, pictures = view.split(observation)
-        event = ResetEvent(
+        return ResetEvent(
             instruction=info[members.INSTRUCTION],
             observation=numbers,
             images=pictures or {},
@@ -238,7 +242,6 @@ class _Episode:
             model_digest=str(info.get(members.MODEL_DIGEST, "")),
             volatile={"reset_seconds": self.reset_seconds},
         )
-        self.writer.reset(event)
 
     def _open(self, instruction: str) -> AgentSession:
         self.phase = "filter"
@@ -271,7 +274,8 @@ class _Episode:
                 reply = session.act(read_only(observation))
                 volatile["act_seconds"] = clock() - before
                 buffer.fill(reply)
-                _note_reply(reply, volatile)
+                if reply.transport_seconds or reply.metadata:
+                    volatile |= volatile_of(reply)
             proposed = buffer.pop()
             applied = proposed if shape is None else self._filter(index, proposed, observation)
             self.phase = "step"
@@ -376,13 +380,6 @@ class _Episode:
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return _clean(f"{type(error).__name__}: {error}")
         return ""
-
-
-def _note_reply(reply: Reply, volatile: dict[str, Any]) -> None:
-    if reply.transport_seconds:
-        volatile["transport_seconds"] = reply.transport_seconds
-    if reply.metadata:
-        volatile["reply"] = reply.metadata
 
 
 def _now() -> str:

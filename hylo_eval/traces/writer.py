@@ -21,7 +21,7 @@ from hylo_core.trace import (
     SafetyEvent,
     StepEvent,
 )
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EnvError, EvalError
 from hylo_eval.traces.encoding import encode_value
 
 PARTIAL: Final = ".partial"
@@ -208,11 +208,18 @@ def _encode(stable: Mapping[str, Any]) -> bytes:
 
     orjson reads contiguous arrays and plain numbers as they are, and writes null for what is not finite. So a line
     without null is right as it stands; any other is encoded again, value by value.
+
+    Raises:
+        EnvError: A value is nothing that JSON can hold.
     """
     try:
         encoded = orjson.dumps(stable, option=_OPTIONS)
+        if not _holds_null(encoded):
+            return encoded
     except TypeError:
+        pass
+    try:
         return orjson.dumps(encode_value(stable), option=_OPTIONS)
-    if _holds_null(encoded):
-        return orjson.dumps(encode_value(stable), option=_OPTIONS)
-    return encoded
+    except (TypeError, RecursionError) as error:
+        # Actions are checked before they come here: this is what an environment returned.
+        raise EnvError(f"cannot be written into the trace: {error}") from error
