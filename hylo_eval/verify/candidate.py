@@ -26,9 +26,7 @@ _ACCEPTED: Final = IN_PROCESS_MODES | IN_PROCESS_EXTENSIONS
 
 def _in_process(mode: str) -> AnswerGrader[Any]:
     if mode not in _ACCEPTED:
-        raise ValueError(
-            f"mode {mode!r:.80} is not graded in process; one of {', '.join(sorted(IN_PROCESS_MODES))}"
-        )
+        raise ValueError(f"mode {mode!r:.80} is not graded in process; one of {', '.join(sorted(IN_PROCESS_MODES))}")
     found = grader_of(Mode(mode))
     if not isinstance(found, AnswerGrader) or found.grade_candidate is None:
         raise ValueError(f"mode {mode!r} is not graded in process")

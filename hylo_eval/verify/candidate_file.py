@@ -66,9 +66,7 @@ def _grade(spec_path: Path, answer: str, workspace: Path, resources_manifest: Pa
     return text if isinstance(text, Reward) else grade_candidate(spec, text, resources)
 
 
-def grade_candidate_file(
-    spec_path: Path, *, answer: str, workspace: Path, resources_manifest: Path
-) -> Reward:
+def grade_candidate_file(spec_path: Path, *, answer: str, workspace: Path, resources_manifest: Path) -> Reward:
     """Grades the whole text of an answer file, without extraction, and turns every failure into a verdict.
 
     Args:

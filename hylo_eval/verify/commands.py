@@ -34,9 +34,7 @@ def verify_parser(program: str = "hylo-verify") -> argparse.ArgumentParser:
     )
     parser.add_argument("spec", type=Path, metavar="SPEC", help="path of verifier.toml")
     parser.add_argument("--logs-dir", type=Path, default=DEFAULT_LOGS_DIR, help="default: %(default)s")
-    parser.add_argument(
-        "--workspace", type=Path, default=Path(DEFAULT_WORKSPACE), help="default: %(default)s"
-    )
+    parser.add_argument("--workspace", type=Path, default=Path(DEFAULT_WORKSPACE), help="default: %(default)s")
     return parser
 
 
@@ -48,9 +46,7 @@ def candidate_parser(program: str = "hylo-eval verify-candidate") -> argparse.Ar
         epilog=_VERDICT_NOTE,
     )
     parser.add_argument("--spec", type=Path, required=True, help="path of the specification, TOML")
-    parser.add_argument(
-        "--answer", required=True, help="the answer file; below /app it is read from the workspace"
-    )
+    parser.add_argument("--answer", required=True, help="the answer file; below /app it is read from the workspace")
     parser.add_argument("--workspace", type=Path, required=True, help="the candidate's folder")
     parser.add_argument("--logs-dir", type=Path, required=True, help="where the verdict is written")
     parser.add_argument(

@@ -67,9 +67,7 @@ def without_math_delimiters(text: str) -> str:
         for opener, closer in _MATH_DELIMITERS:
             size = len(opener)
             encloses = (
-                end - start > 2 * size
-                and text.startswith(opener, start, end)
-                and text.endswith(closer, start, end)
+                end - start > 2 * size and text.startswith(opener, start, end) and text.endswith(closer, start, end)
             )
             if encloses and (opener[0] != "$" or text.count("$", start, end) == 2 * size):
                 start, end = start + size, end - size

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import attrs
 
+from hylo_eval.verify.json_comparison import JsonValue
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hylo_eval.verify.json_comparison import JsonValue
 
 JSON_WHITESPACE = " \t\r\n"
 

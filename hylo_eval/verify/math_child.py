@@ -68,9 +68,7 @@ def _has_expression(parsed: Parsed) -> bool:
 def _is_undefined(parsed: Parsed) -> bool:
     """Whether an expression divides by zero, or is undefined for another reason."""
     sympy = import_extra("sympy", extra="math")
-    return any(
-        isinstance(entry, sympy.Expr) and bool(entry.doit().has(sympy.nan, sympy.zoo)) for entry in parsed
-    )
+    return any(isinstance(entry, sympy.Expr) and bool(entry.doit().has(sympy.nan, sympy.zoo)) for entry in parsed)
 
 
 def _members(text: str) -> list[str]:

@@ -10,9 +10,7 @@ import re
 from collections import Counter
 
 _COLOUR_CODE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-_ERROR = re.compile(
-    r"\b(?:error|failed|failure|no such file|not found|permission denied|traceback)\b", re.IGNORECASE
-)
+_ERROR = re.compile(r"\b(?:error|failed|failure|no such file|not found|permission denied|traceback)\b", re.IGNORECASE)
 # What stands before a path that is relative to the working folder, at the start of a word.
 _FOLDER_PREFIXES = (re.compile(r"(?<!\S)/workspace/"), re.compile(r"(?<!\S)\./"))
 _SIZE_UNIT = re.compile(r" (?:bytes?|kb|kib|mb|mib|gb|gib) ?\Z", re.IGNORECASE)
@@ -39,9 +37,7 @@ def score_capture(actual: str, expected: str) -> tuple[int, list[str]]:
         return (0, ["expected empty output"]) if actual_records else (1, [])
     if missing := expected_records - actual_records:
         return 0, [f"missing expected records: {_shown(missing)}"]
-    errors = Counter(
-        {record: n for record, n in (actual_records - expected_records).items() if _ERROR.search(record)}
-    )
+    errors = Counter({record: n for record, n in (actual_records - expected_records).items() if _ERROR.search(record)})
     if errors:
         return 0, [f"unexpected error records: {_shown(errors)}"]
     return 1, []

@@ -24,9 +24,7 @@ _LITERAL = re.compile(rf"(?P<numerator>{_INTEGER})\s*/\s*(?P<denominator>{_INTEG
 _STANDALONE = re.compile(rf"(?<![\w.,/+\-])(?:{_INTEGER}\s*/\s*{_INTEGER}|{_DECIMAL})(?![\w/]|[.,][\w.,])")
 _DETACHED_SIGN = re.compile(r"[+-]\s+\Z")
 _NUMBER_START = re.compile(r"(?<!\w)\.?\d")
-_NONFINITE = re.compile(
-    r"(?<!\w)(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity|INFINITY)(?!\w)|∞|\\infty(?![A-Za-z])"
-)
+_NONFINITE = re.compile(r"(?<!\w)(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity|INFINITY)(?!\w)|∞|\\infty(?![A-Za-z])")
 
 
 class NumericAnswerError(ValueError):

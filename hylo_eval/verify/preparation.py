@@ -171,9 +171,7 @@ class PreparedText:
     normalization: TextNormalization
 
 
-def prepare_text(
-    candidate: object, references: Sequence[str], normalization: TextNormalization
-) -> PreparedText:
+def prepare_text(candidate: object, references: Sequence[str], normalization: TextNormalization) -> PreparedText:
     """Prepare a text for comparison with its references.
 
     Args:

@@ -34,9 +34,7 @@ def check_entry_form(dataset: str, entry: object) -> None:
         raise InvalidTask("the Reasoning Gym entry must have an object named metadata")
     source = cast("Mapping[str, object]", metadata).get("source_dataset")
     if source != dataset:
-        raise InvalidTask(
-            f"the entry comes from data set {source!r:.100}, the specification names {dataset!r}"
-        )
+        raise InvalidTask(f"the entry comes from data set {source!r:.100}, the specification names {dataset!r}")
     if "answer" not in members or not isinstance(members["answer"], str | None):
         raise InvalidTask("the Reasoning Gym entry must have an answer, a text or null")
 

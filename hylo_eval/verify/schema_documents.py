@@ -142,9 +142,7 @@ def _resolve_references(schema: dict[str, Any], kind: Any, registry: Any) -> Non
                 try:
                     resolver.lookup(reference)
                 except exceptions.Unresolvable as error:
-                    raise InvalidTask(
-                        f"the schema's reference {reference!r:.200} cannot be resolved"
-                    ) from error
+                    raise InvalidTask(f"the schema's reference {reference!r:.200} cannot be resolved") from error
         pending.extend((part, resolver.in_subresource(part)) for part in resource.subresources())
 
 

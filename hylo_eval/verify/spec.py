@@ -113,9 +113,7 @@ def spec_from_table(table: Mapping[str, Any]) -> Any:
     known = {field.name: field for field in attrs.fields(kind)}
     given = {key: value for key, value in table.items() if key != "mode"}
     if unknown := sorted(str(key) for key in given.keys() - known.keys()):
-        raise SpecError(
-            f"mode {mode} does not accept {', '.join(unknown)}; it knows {', '.join(sorted(known))}"
-        )
+        raise SpecError(f"mode {mode} does not accept {', '.join(unknown)}; it knows {', '.join(sorted(known))}")
     required = {field.name for field in known.values() if field.default is attrs.NOTHING}
     if missing := sorted(required - given.keys()):
         raise SpecError(f"mode {mode} requires {', '.join(missing)}")

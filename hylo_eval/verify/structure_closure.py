@@ -90,9 +90,7 @@ def delimited_json_closure_state(text: str, *, opener: str, closer: str) -> Clos
         return _after_completion(text, offset + matched, "the closing marker")
     if offset + matched == len(text):
         return ClosureState(PrefixStatus.EXTENDABLE, (opener,), closer[matched:])
-    return ClosureState(
-        PrefixStatus.INVALID, (opener,), None, offset + matched, "Expected the closing marker"
-    )
+    return ClosureState(PrefixStatus.INVALID, (opener,), None, offset + matched, "Expected the closing marker")
 
 
 def paired_marker_closure_state(text: str, *, opener: str, closer: str) -> ClosureState:
@@ -136,9 +134,7 @@ def required_code_fence_state(text: str) -> ClosureState:
     fence = opening.group(1)
     if fence[0] == "`" and "`" in opening.group(2):
         offset = text.find("`", opening.end(1))
-        return ClosureState(
-            PrefixStatus.INVALID, error_offset=offset, reason="Backtick in the fence's info text"
-        )
+        return ClosureState(PrefixStatus.INVALID, error_offset=offset, reason="Backtick in the fence's info text")
     if first_line_end < 0:
         return ClosureState(PrefixStatus.EXTENDABLE, (fence,), "\n" + fence)
     closing = re.compile(rf"^ {{0,3}}{re.escape(fence)}{re.escape(fence[0])}*[ \t]*(?=\n|\Z)", re.MULTILINE)

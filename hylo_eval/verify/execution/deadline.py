@@ -20,9 +20,7 @@ def check_timeout(seconds: float, *, field: str) -> None:
         InvalidTask: It is zero, negative, infinite, NaN, or longer than a week.
     """
     if not math.isfinite(seconds) or not 0 < seconds <= MAX_TIMEOUT_SECONDS:
-        raise InvalidTask(
-            f"{field} must be a positive number of seconds, at most a week, not {seconds!r:.40}"
-        )
+        raise InvalidTask(f"{field} must be a positive number of seconds, at most a week, not {seconds!r:.40}")
 
 
 @attrs.frozen

@@ -27,9 +27,7 @@ def command_environment(extra: Mapping[str, str], *, credentials: bool) -> dict[
         credentials: Whether the command may see the judge's credentials.
     """
     inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if credentials or not name.startswith(_CREDENTIAL_PREFIX)
+        name: value for name, value in os.environ.items() if credentials or not name.startswith(_CREDENTIAL_PREFIX)
     }
     return {**inherited, **extra}
 
@@ -57,9 +55,7 @@ def command_user(*, candidate: bool) -> CommandUser:
     try:
         entry = pwd.getpwnam(name)
     except KeyError as error:
-        raise GradingInfraError(
-            f"{CANDIDATE_USER_VARIABLE} names {name!r}, a user that does not exist"
-        ) from error
+        raise GradingInfraError(f"{CANDIDATE_USER_VARIABLE} names {name!r}, a user that does not exist") from error
     if os.geteuid() != 0:
         raise GradingInfraError(f"{CANDIDATE_USER_VARIABLE} needs a verifier that runs as root")
     return CommandUser(user=entry.pw_uid, group=entry.pw_gid, extra_groups=())

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 def absolute_paths(context: GradingContext) -> GradingContext:
     """The context with absolute folders: commands run in the workspace, not in the current folder."""
-    return attrs.evolve(
-        context, tests_dir=context.tests_dir.absolute(), workspace=context.workspace.absolute()
-    )
+    return attrs.evolve(context, tests_dir=context.tests_dir.absolute(), workspace=context.workspace.absolute())
 
 
 def split_command(command: str, *, field: str) -> list[str]:

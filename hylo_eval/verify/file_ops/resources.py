@@ -28,9 +28,7 @@ def resource_path(tests_dir: Path, relative: str, *, what: str) -> Path:
     try:
         components = relative_components(relative)
     except UnreadableFile as error:
-        raise InvalidTask(
-            f"{what} {relative!r:.200} must be a relative path inside the tests directory"
-        ) from error
+        raise InvalidTask(f"{what} {relative!r:.200} must be a relative path inside the tests directory") from error
     path = tests_dir.joinpath(*components)
     try:
         resolved = path.resolve(strict=True)

@@ -61,9 +61,7 @@ def _files_below(source: Path, tests_dir: Path, depth: int = 0) -> Iterator[Path
     elif source.is_dir():
         for below in sorted(source.iterdir()):
             relative = str(below.relative_to(tests_dir))
-            yield from _files_below(
-                resource_path(tests_dir, relative, what="restored file"), tests_dir, depth + 1
-            )
+            yield from _files_below(resource_path(tests_dir, relative, what="restored file"), tests_dir, depth + 1)
     else:
         raise InvalidTask(f"restore entry {source} is neither a file nor a folder")
 

@@ -23,9 +23,7 @@ def english_lowercase(text: str, _parameters: Parameters) -> CheckResult:
 def capital_word_frequency(text: str, parameters: Parameters) -> CheckResult:
     """``capital_frequency`` words of two characters or more in capitals, compared by ``capital_relation``."""
     found = sum(1 for word in words(text) if len(word) >= 2 and word.isupper())
-    return parameters.compare(
-        found, count="capital_frequency", relation="capital_relation", what="words in capitals"
-    )
+    return parameters.compare(found, count="capital_frequency", relation="capital_relation", what="words in capitals")
 
 
 def lowercase_counting(text: str, parameters: Parameters) -> CheckResult:

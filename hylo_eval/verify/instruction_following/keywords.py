@@ -96,8 +96,7 @@ def start_end(text: str, _parameters: Parameters) -> CheckResult:
 def count_increment_word(text: str, parameters: Parameters) -> CheckResult:
     """The words of ``keyword1`` occur, together exactly once more often than those of ``keyword2``."""
     first, second = (
-        sum(count_keyword(text, keyword) for keyword in parameters.texts(group))
-        for group in ("keyword1", "keyword2")
+        sum(count_keyword(text, keyword) for keyword in parameters.texts(group)) for group in ("keyword1", "keyword2")
     )
     return CheckResult(first > 0 and first == second + 1, f"first group: {first}, second group: {second}")
 

@@ -31,9 +31,7 @@ def nth_paragraph_first_word(text: str, parameters: Parameters) -> CheckResult:
     first_word = parameters.text("first_word")
     found = paragraphs(text)
     if len(found) != expected or not 1 <= position <= len(found):
-        return CheckResult(
-            passed=False, detail=f"paragraphs: {len(found)}, required {expected}, looking at {position}"
-        )
+        return CheckResult(passed=False, detail=f"paragraphs: {len(found)}, required {expected}, looking at {position}")
     opening = words(found[position - 1])[:1]
     passed = opening != [] and opening[0].lower() == first_word.lower()
     return CheckResult(passed, f"paragraph {position} begins with {opening}, required {first_word!r}")
@@ -43,6 +41,4 @@ def divided_paragraphs(text: str, _parameters: Parameters) -> CheckResult:
     """At least two paragraphs, divided by ``***`` or by a blank line."""
     divided = sum(1 for part in text.split(_DIVIDER) if part.strip())
     separated = len(paragraphs(text))
-    return CheckResult(
-        divided >= 2 or separated >= 2, f"by {_DIVIDER}: {divided}, by blank lines: {separated}"
-    )
+    return CheckResult(divided >= 2 or separated >= 2, f"by {_DIVIDER}: {divided}, by blank lines: {separated}")

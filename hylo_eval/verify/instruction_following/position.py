@@ -48,7 +48,5 @@ def _word_at(parts: list[str], index: int, required: str) -> CheckResult:
     for part in parts:
         found = lowered_words(part)
         if not found or found[index] != required.lower():
-            return CheckResult(
-                passed=False, detail=f"found {found[index] if found else None!r}, required {required!r}"
-            )
+            return CheckResult(passed=False, detail=f"found {found[index] if found else None!r}, required {required!r}")
     return CheckResult(passed=True, detail=f"{required!r} in {len(parts)} of {len(parts)}")

@@ -51,9 +51,7 @@ class JudgeConnection:
         except ValueError as error:
             raise GradingInfraError(f"{BASE_URL_VARIABLE} is not an address") from error
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise GradingInfraError(
-                f"{BASE_URL_VARIABLE} must begin with http:// or https:// and name a host"
-            )
+            raise GradingInfraError(f"{BASE_URL_VARIABLE} must begin with http:// or https:// and name a host")
         return f"{self.base_url.rstrip('/')}/chat/completions"
 
     def chosen_model(self, model: str) -> str:
@@ -64,7 +62,5 @@ class JudgeConnection:
         """
         chosen = model.strip() or self.model
         if not chosen:
-            raise GradingInfraError(
-                f"no judge model is chosen. fix: set {MODEL_VARIABLE} or the spec's model"
-            )
+            raise GradingInfraError(f"no judge model is chosen. fix: set {MODEL_VARIABLE} or the spec's model")
         return chosen

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
+from hylo_eval.verify.judging.connection import JudgeConnection
 from hylo_eval.verify.judging.exchange import ChatRequest, Completion, complete
+from hylo_eval.verify.specs.judge import JudgeSpec
 from hylo_eval.verify.verdict import GradingInfraError
-
-if TYPE_CHECKING:
-    from hylo_eval.verify.judging.connection import JudgeConnection
-    from hylo_eval.verify.specs.judge import JudgeSpec
 
 TRIES: Final = 2
 """How often the judge is asked until its reply ends in a score."""
@@ -84,9 +82,7 @@ class Judge:
             try:
                 completion = complete(self.connection, self._request(prompt, budget))
             except GradingInfraError as error:
-                raise GradingInfraError(
-                    str(error), **{**error.detail, **_attempt_detail(tuple(attempts))}
-                ) from error
+                raise GradingInfraError(str(error), **{**error.detail, **_attempt_detail(tuple(attempts))}) from error
             attempts.append(
                 {
                     "finish_reason": completion.finish_reason,
@@ -99,9 +95,7 @@ class Judge:
                 raise GradingInfraError(
                     "the judge's reply is incomplete or has no text", **_attempt_detail(tuple(attempts))
                 )
-        raise GradingInfraError(
-            "the judge's reply was cut off by its length", **_attempt_detail(tuple(attempts))
-        )
+        raise GradingInfraError("the judge's reply was cut off by its length", **_attempt_detail(tuple(attempts)))
 
     def _request(self, prompt: str, budget: int) -> ChatRequest:
         return ChatRequest(

@@ -130,9 +130,7 @@ def grade_gotest(spec: GotestSpec, context: GradingContext) -> Reward:
     if (early := stopped(completed)) is not None:
         return early
     if completed.exit_code not in (0, 1):
-        raise GradingInfraError(
-            f"go test ended with exit code {completed.exit_code}", stderr=completed.stderr_tail
-        )
+        raise GradingInfraError(f"go test ended with exit code {completed.exit_code}", stderr=completed.stderr_tail)
     run = parse_events(completed.stdout_text)
     if run.outcomes and not run.complete:
         raise GradingInfraError("the events of go test are incomplete or contradict each other")

@@ -43,9 +43,7 @@ def grade_ifeval_candidate(spec: IfevalSpec, candidate: str) -> Reward:
     failed = [result.name for result in results if not result.passed]
     return scored(
         0.0 if failed else 1.0,
-        constraints=[
-            {"name": result.name, "passed": result.passed, "detail": result.detail} for result in results
-        ],
+        constraints=[{"name": result.name, "passed": result.passed, "detail": result.detail} for result in results],
         failed=failed,
     )
 

@@ -131,9 +131,7 @@ def _grade_reference(judge: Judge, candidate: str, context: str) -> Reward:
 def _grade_checklist(judge: Judge, candidate: str, context: str) -> Reward:
     results: list[dict[str, Any]] = []
     for criterion in _stated(judge.spec.criteria):
-        prompt = criterion_prompt(
-            candidate, criterion=criterion, question=judge.spec.question, context=context
-        )
+        prompt = criterion_prompt(candidate, criterion=criterion, question=judge.spec.question, context=context)
         try:
             judgement = judge.ask(prompt, allowed=_CRITERION_SCORES)
         except GradingInfraError as error:
@@ -141,9 +139,7 @@ def _grade_checklist(judge: Judge, candidate: str, context: str) -> Reward:
             raise GradingInfraError(str(error), criteria=[*results, unfinished]) from error
         results.append({"criterion": criterion, "passed": judgement.score == 1.0, **judgement.detail()})
     passed = sum(result["passed"] for result in results)
-    return scored(
-        passed / len(results), model=judge.model, passed=passed, total=len(results), criteria=results
-    )
+    return scored(passed / len(results), model=judge.model, passed=passed, total=len(results), criteria=results)
 
 
 def matches_reference(candidate: str, references: tuple[str, ...]) -> bool:

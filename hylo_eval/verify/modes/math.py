@@ -37,9 +37,7 @@ def check_math(spec: MathSpec) -> None:
 def _reference_defect(expected: str, math_type: MathType, profile: MathProfile) -> str | None:
     """What is wrong with a reference; asked once for each."""
     try:
-        call_bounded(
-            f"{_CHILD}:check_reference", expected, math_type, profile, timeout_seconds=DEADLINE_SECONDS
-        )
+        call_bounded(f"{_CHILD}:check_reference", expected, math_type, profile, timeout_seconds=DEADLINE_SECONDS)
     except InvalidTask as error:
         return str(error)
     except BoundedCallError as error:

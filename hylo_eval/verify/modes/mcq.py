@@ -29,9 +29,7 @@ def check_mcq(spec: McqSpec) -> None:
         raise InvalidTask(f"options must be 1 to {len(LETTERS)}, not {spec.options}")
     expected = spec.expected.strip().upper()
     if len(expected) != 1 or expected not in LETTERS[: spec.options]:
-        raise InvalidTask(
-            f"expected {spec.expected!r:.80} is not one of {', '.join(LETTERS[: spec.options])}"
-        )
+        raise InvalidTask(f"expected {spec.expected!r:.80} is not one of {', '.join(LETTERS[: spec.options])}")
 
 
 def grade_mcq_candidate(spec: McqSpec, candidate: str) -> Reward:

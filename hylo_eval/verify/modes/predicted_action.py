@@ -103,9 +103,7 @@ def _perfect_matching(expected: list[Floats], actual: list[Floats], tolerance: f
     return bool((matched >= 0).all())
 
 
-def _calls_match(
-    expected: Sequence[FunctionCall], actual: Sequence[FunctionCall], tolerance: float | None
-) -> bool:
+def _calls_match(expected: Sequence[FunctionCall], actual: Sequence[FunctionCall], tolerance: float | None) -> bool:
     wanted, given = [_parts(call) for call in expected], [_parts(call) for call in actual]
     if Counter(wanted) == Counter(given):
         return True
@@ -122,9 +120,7 @@ def _calls_match(
     return all(_perfect_matching(vectors, columns[shape], tolerance) for shape, vectors in rows.items())
 
 
-def grade_predicted_action_candidate(
-    spec: PredictedActionSpec, candidate: tuple[FunctionCall, ...]
-) -> Reward:
+def grade_predicted_action_candidate(spec: PredictedActionSpec, candidate: tuple[FunctionCall, ...]) -> Reward:
     """Scores function calls.
 
     Raises:
@@ -152,11 +148,7 @@ def grade_predicted_action_output(spec: PredictedActionSpec, text: str, _resourc
     calls: list[FunctionCall] = []
     for entry in cast("list[Any]", entries):
         members = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
-        if (
-            members.keys() != {"name", "arguments"}
-            or not members["name"]
-            or not isinstance(members["name"], str)
-        ):
+        if members.keys() != {"name", "arguments"} or not members["name"] or not isinstance(members["name"], str):
             return zero("invalid_function_calls")
         if not isinstance(members["arguments"], dict):
             return zero("invalid_function_calls")

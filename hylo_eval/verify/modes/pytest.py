@@ -120,9 +120,7 @@ class _Suite:
         # Compiled files that the candidate put beside restored sources are not looked at.
         variables = {"PYTHONPYCACHEPREFIX": str(self.scratch / "bytecode")}
         name = self.workspace.name
-        qualified = any(
-            module == name or module.startswith(f"{name}.") for module in self.spec.candidate_modules
-        )
+        qualified = any(module == name or module.startswith(f"{name}.") for module in self.spec.candidate_modules)
         if qualified and not (self.workspace / f"{name}.py").is_file():
             inherited = os.environ.get("PYTHONPATH", "")
             variables["PYTHONPATH"] = os.pathsep.join(filter(None, (str(self.workspace.parent), inherited)))
@@ -170,9 +168,7 @@ def grade_pytest(spec: PytestSpec, context: GradingContext) -> Reward:
     failed_setup = prepare_suite(spec, context, deadline)
     if failed_setup is not None:
         if spec.setup_failure_is_infra:
-            reason = (
-                "timed out" if failed_setup.timed_out else f"ended with exit code {failed_setup.exit_code}"
-            )
+            reason = "timed out" if failed_setup.timed_out else f"ended with exit code {failed_setup.exit_code}"
             output = _tail(failed_setup.stderr_text or failed_setup.stdout_text, DETAIL_CHARACTERS)
             raise GradingInfraError(f"the setup {reason}", output=output)
         return setup_failed(failed_setup)
@@ -183,9 +179,7 @@ def grade_pytest(spec: PytestSpec, context: GradingContext) -> Reward:
         candidate_modules=spec.candidate_modules,
     )
     with private_folder("pytest") as scratch:
-        suite = _Suite(
-            spec=spec, workspace=workspace, scratch=scratch, deadline=deadline, attribution=attribution
-        )
+        suite = _Suite(spec=spec, workspace=workspace, scratch=scratch, deadline=deadline, attribution=attribution)
         tally = _Tally()
         # Every batch runs before a candidate's failure is returned: a later one may show a broken task.
         for paths in _batches(spec):
@@ -217,11 +211,7 @@ def _run_batch(suite: _Suite, paths: tuple[str, ...], tally: _Tally) -> Reward |
     if (early := stopped(completed)) is not None:
         return early
     code = completed.exit_code
-    if (
-        code is None
-        or code < 0
-        or any(failure.kind is FailureKind.INTERRUPT for failure in messages.failures)
-    ):
+    if code is None or code < 0 or any(failure.kind is FailureKind.INTERRUPT for failure in messages.failures):
         raise GradingInfraError("pytest was interrupted", exit_code=code)
     report = messages.report
     if code not in _REPORTING_CODES or report is None:
@@ -266,16 +256,12 @@ def _startup_failure(
     )
 
 
-def _collection_failure(
-    suite: _Suite, paths: tuple[str, ...], completed: Completed, messages: RunMessages
-) -> Reward:
+def _collection_failure(suite: _Suite, paths: tuple[str, ...], completed: Completed, messages: RunMessages) -> Reward:
     """The verdict on test files that could not be collected."""
     failures = [failure for failure in messages.failures if failure.node_id is not None]
     failed = messages.report.failed_collectors if messages.report else frozenset[str]()
     if frozenset(failure.node_id or "" for failure in failures) != failed:
-        raise GradingInfraError(
-            "pytest could not collect tests, and did not tell why", output=_output(completed)
-        )
+        raise GradingInfraError("pytest could not collect tests, and did not tell why", output=_output(completed))
     blamed = suite.attribution.candidate_files(failures)
     if not blamed:
         _refuse_missing_dependencies(suite, paths, tuple(failures))
@@ -292,9 +278,7 @@ def _collection_failure(
     )
 
 
-def _refuse_missing_dependencies(
-    suite: _Suite, paths: tuple[str, ...], failures: tuple[Failure, ...]
-) -> None:
+def _refuse_missing_dependencies(suite: _Suite, paths: tuple[str, ...], failures: tuple[Failure, ...]) -> None:
     missing = missing_test_dependencies(failures, paths, suite.workspace)
     if missing:
         raise InvalidTask(f"the tests import modules that the environment lacks: {', '.join(missing)[:500]}")
@@ -312,9 +296,7 @@ def _grade_tally(spec: PytestSpec, tally: _Tally) -> Reward:
     return attrs.evolve(reward, detail={**reward.detail, "output": _tail(tally.output, DETAIL_CHARACTERS)})
 
 
-def match_unique_prefixes(
-    outcomes: dict[str, bool], reported: set[str], required: tuple[str, ...]
-) -> dict[str, bool]:
+def match_unique_prefixes(outcomes: dict[str, bool], reported: set[str], required: tuple[str, ...]) -> dict[str, bool]:
     """Gives required ids the outcome of the one reported test that they stand for.
 
     An id stands for itself, for its form with escaped non-ASCII characters, or, when it was cut off inside

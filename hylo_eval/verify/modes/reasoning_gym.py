@@ -150,9 +150,7 @@ def _grade(spec: ReasoningGymSpec, text: str, resources: Resources) -> Reward:
 
 def _verdict(spec: ReasoningGymSpec, answer: str, result: float) -> Reward:
     shown = {"dataset": spec.dataset, "answer": answer[:_DETAIL_CHARACTERS]}
-    if (
-        not 0.0 <= result <= 1.0
-    ):  # NaN too; an answer that confuses the scorer earns nothing and hides nothing
+    if not 0.0 <= result <= 1.0:  # NaN too; an answer that confuses the scorer earns nothing and hides nothing
         return zero("score_out_of_range", score=str(result), **shown)
     return scored(result, **shown)
 

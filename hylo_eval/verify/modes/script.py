@@ -70,9 +70,7 @@ def _check(spec: ScriptSpec) -> None:
     except UnreadableFile:
         components = ()
     if not components:
-        raise InvalidTask(
-            f"verdict_file {spec.verdict_file!r:.200} must be a relative path inside the logs folder"
-        )
+        raise InvalidTask(f"verdict_file {spec.verdict_file!r:.200} must be a relative path inside the logs folder")
 
 
 def grade_script(spec: ScriptSpec, context: GradingContext) -> Reward:
@@ -142,9 +140,7 @@ def reported_reward(logs: Path, stdout: str, reward_key: str) -> ReportedReward 
     if content is not None:
         return _json_reward(content, reward_key)
     if reward_key != _DEFAULT_REWARD_KEY:
-        raise GradingInfraError(
-            f"the reward {reward_key!r:.80} needs a reward.json, and the script wrote none"
-        )
+        raise GradingInfraError(f"the reward {reward_key!r:.80} needs a reward.json, and the script wrote none")
     content = _artifact(logs, "reward.txt")
     if content is not None:
         value = _number(content.decode(errors="replace"))
@@ -168,9 +164,7 @@ def _artifact(logs: Path, name: str) -> bytes | None:
     except UnreadableFile as error:
         if error.reason is UnreadableReason.MISSING:
             return None
-        raise GradingInfraError(
-            f"{name} of the script is not a bounded regular file: {error.reason}"
-        ) from error
+        raise GradingInfraError(f"{name} of the script is not a bounded regular file: {error.reason}") from error
 
 
 def _number(value: object) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -17,9 +18,6 @@ from hylo_eval.verify.file_ops.resources import resource_file, resource_path
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.specs.execution import OutputComparison, StdioSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, scored, zero
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _INPUT_NAME = re.compile(r"input_(.+)\.txt", re.DOTALL)
 _ACCEPTED = "1"
@@ -106,15 +104,9 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
     if spec.compare is OutputComparison.DECIMAL_LINES:
         for case in cases:
             _decimal_reference(case.expected)
-    judge = (
-        resource_file(context.tests_dir, spec.special_judge, what="special judge")
-        if spec.special_judge
-        else None
-    )
+    judge = resource_file(context.tests_dir, spec.special_judge, what="special judge") if spec.special_judge else None
     total = len(cases)
-    program = _Program(
-        spec=spec, workspace=context.workspace, argv=argv, hidden=context.tests_dir / spec.cases
-    )
+    program = _Program(spec=spec, workspace=context.workspace, argv=argv, hidden=context.tests_dir / spec.cases)
     if spec.build:
         build = program.build(timeout_seconds=spec.per_case_timeout * total)
         if not build.succeeded:
@@ -143,9 +135,7 @@ class _Program:
         """
         argv = ["bash", "-lc", self.spec.build]
         try:
-            return run_command(
-                argv, cwd=self.workspace, timeout_seconds=timeout_seconds, hidden=self._hidden_folder()
-            )
+            return run_command(argv, cwd=self.workspace, timeout_seconds=timeout_seconds, hidden=self._hidden_folder())
         except OSError as error:
             raise GradingInfraError(f"bash cannot run in the workspace: {error}") from error
 

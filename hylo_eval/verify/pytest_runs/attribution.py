@@ -140,9 +140,7 @@ class Attribution:
         return {str(path.relative_to(root)) for root in roots if path.is_relative_to(root)}
 
 
-def missing_test_dependencies(
-    failures: Sequence[Failure], paths: Iterable[str], workspace: Path
-) -> list[str]:
+def missing_test_dependencies(failures: Sequence[Failure], paths: Iterable[str], workspace: Path) -> list[str]:
     """The absent modules that the collected test files import; empty if anything else failed too."""
     tests = {_resolved(workspace / path) for path in paths}
     for failure in failures:

@@ -98,12 +98,8 @@ def constraints(value: object, path: str) -> tuple[Constraint, ...]:
     result: list[Constraint] = []
     for index, entry in enumerate(fields.entries(value, path)):
         where = f"{path}[{index}]"
-        table: object = (
-            {"name": entry.name, "params": entry.params} if isinstance(entry, Constraint) else entry
-        )
-        members = fields.table_fields(
-            table, where, required=frozenset({"name"}), optional=frozenset({"params"})
-        )
+        table: object = {"name": entry.name, "params": entry.params} if isinstance(entry, Constraint) else entry
+        members = fields.table_fields(table, where, required=frozenset({"name"}), optional=frozenset({"params"}))
         result.append(
             Constraint(
                 fields.text(members["name"], f"{where}.name"),
@@ -124,9 +120,7 @@ def function_calls(value: object, path: str) -> tuple[FunctionCall, ...]:
     for index, entry in enumerate(fields.entries(value, path)):
         where = f"{path}[{index}]"
         table: object = attrs.asdict(entry, recurse=False) if isinstance(entry, FunctionCall) else entry
-        members = fields.table_fields(
-            table, where, required=frozenset({"name", "arguments"}), optional=frozenset()
-        )
+        members = fields.table_fields(table, where, required=frozenset({"name", "arguments"}), optional=frozenset())
         name, arguments = members["name"], members["arguments"]
         if not isinstance(name, str):
             raise InvalidTask(f"{where}.name must be a string, not {type(name).__name__}")
@@ -174,12 +168,8 @@ class MathSpec(AnswerSpec):
     """A mathematical expression, compared symbolically."""
 
     expected: str = attrs.field(converter=fields.TEXT)
-    math_type: MathType = attrs.field(
-        default=MathType.SCALAR, converter=fields.named(fields.choice(MathType))
-    )
-    profile: MathProfile = attrs.field(
-        default=MathProfile.ANCHORED, converter=fields.named(fields.choice(MathProfile))
-    )
+    math_type: MathType = attrs.field(default=MathType.SCALAR, converter=fields.named(fields.choice(MathType)))
+    profile: MathProfile = attrs.field(default=MathProfile.ANCHORED, converter=fields.named(fields.choice(MathProfile)))
     allow_additive_constant: bool = attrs.field(default=False, converter=fields.FLAG)
 
 
@@ -195,9 +185,7 @@ class JsonSchemaSpec(AnswerSpec):
     """A document that must be valid against a JSON Schema in the tests directory."""
 
     schema: str = attrs.field(default="schema.json", converter=fields.TEXT)
-    format: SchemaFormat = attrs.field(
-        default=SchemaFormat.JSON, converter=fields.named(fields.choice(SchemaFormat))
-    )
+    format: SchemaFormat = attrs.field(default=SchemaFormat.JSON, converter=fields.named(fields.choice(SchemaFormat)))
 
 
 @attrs.frozen(kw_only=True)

@@ -106,9 +106,7 @@ class PytestSpec(TestSuiteSpec):
     python: str = attrs.field(default="python3", converter=fields.TEXT)
     setup_failure_is_infra: bool = attrs.field(default=False, converter=fields.FLAG)
     batch_size: int = attrs.field(default=0, converter=fields.INTEGER)
-    id_matching: IdMatching = attrs.field(
-        default=IdMatching.EXACT, converter=fields.named(fields.choice(IdMatching))
-    )
+    id_matching: IdMatching = attrs.field(default=IdMatching.EXACT, converter=fields.named(fields.choice(IdMatching)))
 
 
 @attrs.frozen(kw_only=True)

@@ -141,9 +141,7 @@ def json_identity(value: object) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def table_fields(
-    value: object, path: str, *, required: frozenset[str], optional: frozenset[str]
-) -> dict[str, Any]:
+def table_fields(value: object, path: str, *, required: frozenset[str], optional: frozenset[str]) -> dict[str, Any]:
     """The members of a nested table, which must hold the ``required`` names and no unknown one."""
     if not isinstance(value, Mapping):
         raise SpecError(f"must be a table, not {type(value).__name__}", path=path)

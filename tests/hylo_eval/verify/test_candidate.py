@@ -135,9 +135,7 @@ def test_a_blank_text_scores_zero_unless_it_is_to_be_graded(mode):
     """empty_output decides, in every text mode alike."""
     verdict = grade_candidate(candidate_spec(mode, TEXT_PARAMETERS[mode]), " \n", SCHEMA)
     assert (verdict.reward, verdict.detail) == (0.0, {"reason": "empty_output"})
-    graded = grade_candidate(
-        candidate_spec(mode, {**TEXT_PARAMETERS[mode], "empty_output": "grade"}), " \n", SCHEMA
-    )
+    graded = grade_candidate(candidate_spec(mode, {**TEXT_PARAMETERS[mode], "empty_output": "grade"}), " \n", SCHEMA)
     assert graded.detail.get("reason") != "empty_output"
 
 
@@ -189,9 +187,9 @@ def test_any_value_is_scored_or_refused(candidate):
 
 
 @given(
-    calls=st.lists(
-        st.builds(FunctionCall, st.sampled_from(["tap", ""]) | st.none(), loose_values), max_size=3
-    ).map(tuple)
+    calls=st.lists(st.builds(FunctionCall, st.sampled_from(["tap", ""]) | st.none(), loose_values), max_size=3).map(
+        tuple
+    )
 )
 def test_any_calls_are_scored(calls):
     """Whatever a model put into its calls."""

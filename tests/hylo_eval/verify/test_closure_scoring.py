@@ -18,9 +18,7 @@ from hylo_eval.verify.closure_scoring import (
 
 JSON, TOOL = ClosureFormat.JSON, ClosureFormat.TOOL
 REASONING, FENCE = ClosureFormat.REASONING, ClosureFormat.CODE_FENCE
-WHOLE = ClosureRegionScore(
-    syntax_complete=True, content_preserved=True, success=True, whole_response_success=True
-)
+WHOLE = ClosureRegionScore(syntax_complete=True, content_preserved=True, success=True, whole_response_success=True)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -54,9 +52,7 @@ def test_a_reference_completes_itself_however_it_is_spelled(value):
         ("```\nx\n````", "```\nx\n```", FENCE, False, False),
     ],
 )
-def test_content_and_trailing_output_are_separate_results(
-    text, expected, structure_format, preserved, trailing
-):
+def test_content_and_trailing_output_are_separate_results(text, expected, structure_format, preserved, trailing):
     """Content decides success; output after the structure only spoils the whole response."""
     assert attrs.asdict(score_closure_region(text, expected, structure_format)) == {
         "syntax_complete": True,

@@ -152,7 +152,5 @@ def test_the_command_imports_nothing_heavy(task):
         "--logs-dir",
         str(task / "logs"),
     ]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
     assert (done.returncode, recorded(task)["reward"]) == (0, 1.0), done.stderr

@@ -12,9 +12,7 @@ from hylo_eval.verify.json_comparison import NumericTypePolicy, json_values_equa
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 scalars = st.none() | st.booleans() | st.integers() | finite | st.text()
-values = st.recursive(
-    scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
-)
+values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
 
 
 @given(values)
@@ -28,9 +26,7 @@ def test_every_value_equals_its_own_round_trip(value):
 @given(values, values, st.sampled_from(NumericTypePolicy))
 def test_comparison_is_symmetric(left, right, policy):
     """Which side is the reference changes nothing."""
-    assert json_values_equal(left, right, numeric_types=policy) == json_values_equal(
-        right, left, numeric_types=policy
-    )
+    assert json_values_equal(left, right, numeric_types=policy) == json_values_equal(right, left, numeric_types=policy)
 
 
 @given(values, values)

@@ -24,9 +24,7 @@ EVERYTHING = {"ignore_case": True, "ignore_punctuation": True, "ignore_numbers":
 @pytest.mark.parametrize(("status", "category"), list(itertools.product(Status, PreparationCategory)))
 def test_only_the_agents_own_failure_is_a_scored_zero(status, category):
     """invalid_task stays, scored needs the agent, everything else is masked as an infrastructure error."""
-    failure = PreparationFailure(
-        status=status, category=category, error_type="x", message="it broke", stage="capture"
-    )
+    failure = PreparationFailure(status=status, category=category, error_type="x", message="it broke", stage="capture")
     expected = {
         (Status.SCORED, PreparationCategory.AGENT): Status.SCORED,
         (Status.INVALID_TASK, PreparationCategory.AGENT): Status.INVALID_TASK,

@@ -239,9 +239,7 @@ def test_any_text_is_a_specification_or_refused(text):
     st.sampled_from(sorted(Mode)),
     st.dictionaries(
         st.sampled_from(
-            sorted(
-                {name for mode in Mode for name in (field.name for field in attrs.fields(spec_type(mode)))}
-            )
+            sorted({name for mode in Mode for name in (field.name for field in attrs.fields(spec_type(mode)))})
         ),
         json_values,
         max_size=4,

@@ -91,9 +91,7 @@ while not os.path.exists("pid"):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sub-reapers are Linux's")
-@pytest.mark.parametrize(
-    "environment", ["os.environ", "{'PATH': os.environ['PATH']}"], ids=["kept", "dropped"]
-)
+@pytest.mark.parametrize("environment", ["os.environ", "{'PATH': os.environ['PATH']}"], ids=["kept", "dropped"])
 def test_daemon_is_ended(tmp_path, environment):
     """A daemon that left the group, closed its files and dropped its environment is ended, its child too."""
     result = run_command([sys.executable, "-c", DAEMON, environment], cwd=tmp_path, timeout_seconds=30.0)

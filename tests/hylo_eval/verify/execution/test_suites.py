@@ -20,9 +20,7 @@ def test_required_ids(outcomes, must_pass, must_not_break):
     verdict = grade_required_ids(outcomes, GotestSpec(must_pass=must_pass, must_not_break=must_not_break))
     required = must_pass + must_not_break
     counted = required or list(outcomes)
-    assert verdict.reward == float(
-        bool(counted) and all(outcomes.get(test_id) is True for test_id in counted)
-    )
+    assert verdict.reward == float(bool(counted) and all(outcomes.get(test_id) is True for test_id in counted))
     assert verdict.detail["total"] == len(counted)
     assert verdict.detail["passed"] == sum(outcomes.get(test_id) is True for test_id in counted)
 

@@ -73,9 +73,7 @@ def test_results_keep_the_order_and_the_names():
 
 def test_a_bad_parameter_fails_its_constraint_alone():
     """A missing parameter fails that constraint and says which one."""
-    results = evaluate_constraints(
-        [Constraint("keywords:frequency"), Constraint("punctuation:no_comma")], "a"
-    )
+    results = evaluate_constraints([Constraint("keywords:frequency"), Constraint("punctuation:no_comma")], "a")
     assert [result.passed for result in results] == [False, True]
     assert "keyword is missing" in results[0].detail
 

@@ -67,9 +67,7 @@ def test_a_file_may_box_its_answer():
     assert (whole.reward, whole.detail["extracted"]) == (1.0, "a")
     assert grade_exact_output(spec, r"\boxed{} red", NO_FILES).reward == 0.0
     assert grade_exact_output(ExactSpec(expected=""), r"\boxed{}", NO_FILES).reward == 0.0
-    assert (
-        grade_exact_output(ExactSpec(expected="", empty_output="grade"), r"\boxed{}", NO_FILES).reward == 1.0
-    )
+    assert grade_exact_output(ExactSpec(expected="", empty_output="grade"), r"\boxed{}", NO_FILES).reward == 1.0
 
 
 def test_what_the_detail_shows_is_bounded():

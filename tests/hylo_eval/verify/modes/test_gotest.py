@@ -158,9 +158,7 @@ def test_defects_of_the_task(grade, fields):
 @pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
 def test_real_go(task):
     """Go's own stream is read: a passing suite scores one, and zero once a test fails."""
-    source = (
-        'package arm\nimport "testing"\nfunc TestHome(t *testing.T) { if 1 + 1 != %d { t.Fatal("no") } }\n'
-    )
+    source = 'package arm\nimport "testing"\nfunc TestHome(t *testing.T) { if 1 + 1 != %d { t.Fatal("no") } }\n'
     test_file = Path(task.workspace, "arm_test.go")
     test_file.write_text(source % 2)
     assert grade_gotest(GotestSpec(), task).reward == 1.0

@@ -49,9 +49,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def connection(self):
-        return JudgeConnection(
-            base_url=f"http://127.0.0.1:{self.server_port}/v1", api_key=API_KEY, model="fake"
-        )
+        return JudgeConnection(base_url=f"http://127.0.0.1:{self.server_port}/v1", api_key=API_KEY, model="fake")
 
     def handle_error(self, request, client_address):
         """A client that hangs up at its deadline is what several tests are about."""
@@ -129,9 +127,7 @@ def test_request():
         "max_completion_tokens": 8192,
         "reasoning_effort": "low",
     }
-    assert all(
-        text in prompt for text in ("The gripper slipped", "Why did the pick fail?", "friction on the mug")
-    )
+    assert all(text in prompt for text in ("The gripper slipped", "Why did the pick fail?", "friction on the mug"))
 
 
 def test_checklist_scores():
@@ -142,9 +138,7 @@ def test_checklist_scores():
     assert verdict.reward == pytest.approx(2 / 3)
     assert (verdict.detail["passed"], verdict.detail["total"]) == (2, 3)
     assert [entry["passed"] for entry in verdict.detail["criteria"]] == [True, False, True]
-    assert [
-        criterion in prompt for criterion, prompt in zip(CHECKLIST["criteria"], prompts, strict=True)
-    ] == [True] * 3
+    assert [criterion in prompt for criterion, prompt in zip(CHECKLIST["criteria"], prompts, strict=True)] == [True] * 3
 
 
 def test_checklist_keeps_what_was_finished():
@@ -197,9 +191,7 @@ def test_length(retry, calls):
     with serving(cut) as server, pytest.raises(GradingInfraError) as caught:
         grade(server, max_completion_tokens=64, incomplete_retry_tokens=retry)
     assert [request["body"]["max_completion_tokens"] for request in server.requests] == calls
-    assert caught.value.detail["attempts"] == [{"finish_reason": "length", "completion_tokens": 64}] * len(
-        calls
-    )
+    assert caught.value.detail["attempts"] == [{"finish_reason": "length", "completion_tokens": 64}] * len(calls)
 
 
 def test_length_then_whole():

@@ -46,9 +46,7 @@ def test_real_producer(task):
         "import pytest\n\ndef test_homes():\n    assert 1 + 1 == 2\n\n"
         "@pytest.mark.skip\ndef test_lamp():\n    assert False\n"
     )
-    spec = JunitSpec(
-        command=f"{PYTHON} -m pytest -q -p no:cacheprovider --junitxml=reports/TEST-arm.xml test_arm.py"
-    )
+    spec = JunitSpec(command=f"{PYTHON} -m pytest -q -p no:cacheprovider --junitxml=reports/TEST-arm.xml test_arm.py")
     verdict = grade_junit(spec, task)
     assert (verdict.reward, verdict.detail["passed"], verdict.detail["total"]) == (1.0, 1, 1)
     with (task.workspace / "test_arm.py").open("a") as file:
@@ -196,7 +194,5 @@ def test_nested_suites():
     """A suite's counts cover the suites inside it, and repeated cases must all pass."""
     inner = '<testsuite tests="1"><testcase classname="A" name="b"/></testsuite>'
     failing = '<testcase classname="A" name="b"><failure/></testcase>'
-    report = (
-        f'<testsuites tests="2"><testsuite tests="2" failures="1">{inner}{failing}</testsuite></testsuites>'
-    )
+    report = f'<testsuites tests="2"><testsuite tests="2" failures="1">{inner}{failing}</testsuite></testsuites>'
     assert parse_report(report.encode()) == {"A.b": False}

@@ -92,8 +92,7 @@ def test_the_verdict_is_a_perfect_matching_of_equal_values(expected, actual, tol
         if not left:
             return not right
         return any(
-            equal(left[0], other) and pairs(left[1:], right[:i] + right[i + 1 :])
-            for i, other in enumerate(right)
+            equal(left[0], other) and pairs(left[1:], right[:i] + right[i + 1 :]) for i, other in enumerate(right)
         )
 
     calls = [{"name": "set", "arguments": value} for value in actual]
@@ -167,7 +166,4 @@ def test_a_file_that_is_no_list_of_calls_scores_zero(text):
 def test_a_file_with_the_calls_scores_one():
     """Null arguments are values like any other."""
     spec = PredictedActionSpec(expected_calls=[tap(None)])
-    assert (
-        grade_predicted_action_output(spec, '[{"name": "tap", "arguments": {"x": null}}]', NO_FILES).reward
-        == 1.0
-    )
+    assert grade_predicted_action_output(spec, '[{"name": "tap", "arguments": {"x": null}}]', NO_FILES).reward == 1.0

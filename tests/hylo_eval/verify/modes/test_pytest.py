@@ -36,9 +36,7 @@ def grade(task, plan=RIGHT, **fields):
         (task.workspace / "plan.py").write_text(plan)
     # The plug-ins of this environment cost a second a run and are no part of what is tested.
     arguments = ["-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:randomly"]
-    return grade_pytest(
-        PytestSpec(**{"python": sys.executable, "paths": [PATH], "args": arguments, **fields}), task
-    )
+    return grade_pytest(PytestSpec(**{"python": sys.executable, "paths": [PATH], "args": arguments, **fields}), task)
 
 
 def test_right_candidate(task):
@@ -90,9 +88,7 @@ def test_empty_submission(task):
 def test_startup_failure(task):
     """A module of the candidate that keeps pytest itself from starting is a failed attempt."""
     (task.workspace / "calendar.py").write_text("raise RuntimeError('shadow')\n")
-    (task.workspace / "conftest.py").write_text(
-        "import calendar, sys\nsys.modules.pop('calendar')\nimport calendar\n"
-    )
+    (task.workspace / "conftest.py").write_text("import calendar, sys\nsys.modules.pop('calendar')\nimport calendar\n")
     verdict = grade(task)
     assert (verdict.status, verdict.detail["reason"]) == (Status.SCORED, "startup_error")
     assert verdict.detail["files"] == ["calendar.py"]

@@ -106,8 +106,7 @@ def test_cases_are_hidden(task, stage):
 def test_expected_outputs_are_read_first(task):
     """A program that overwrites the expected outputs while it runs changes nothing."""
     program = (
-        "import glob\nfor path in glob.glob('../tests/cases/output_*.txt'):\n"
-        "    open(path, 'w').write('7')\nprint(7)"
+        "import glob\nfor path in glob.glob('../tests/cases/output_*.txt'):\n    open(path, 'w').write('7')\nprint(7)"
     )
     verdict = grade(task, program)
     assert (verdict.reward, verdict.detail["passed"]) == (0.0, 0)
