@@ -69,13 +69,13 @@ class VerdictScorer:
         source: Where the answer stands (:class:`hylo_eval.verify.trace_answer.AnswerSource` or its text), in place of
             the task's ``params["verifier_source"]``.
         resources: The files that ``spec`` names, by their path; only with ``spec``.
+        name: The scorer's name, for a run with several of them.
 
     Raises:
         EvalError: The specification's mode is not pure, the source is none or does not fit the mode, or there are
             resources without a specification.
     """
 
-    name = "verdict"
     binary = True
 
     def __init__(
@@ -84,7 +84,9 @@ class VerdictScorer:
         *,
         source: AnswerSource | str | None = None,
         resources: Mapping[str, bytes] | None = None,
+        name: str = "verdict",
     ) -> None:
+        self.name = name
         if spec is None and resources is not None:
             raise EvalError("resources belong to a specification: give the spec too, or put both into the task")
         self._spec = spec
@@ -101,7 +103,7 @@ class VerdictScorer:
         """Score the answer; abstains as every scorer of behaviour does when the episode has no outcome."""
         abstained = abstention(trace)
         if abstained is not None:
-            return abstained_verdict(trace, abstained)
+            return _abstained(trace, abstained)
         try:
             spec, source, resources = self._contract(task.spec.params)
         except (InvalidTask, ValueError, EvalError) as error:
@@ -193,7 +195,7 @@ def score_of(verdict: Reward, **metadata: str) -> Score:
     return Score(None, text or reason, {**members, "reason": reason})
 
 
-def abstained_verdict(trace: EpisodeTrace, abstained: Score) -> Score:
+def _abstained(trace: EpisodeTrace, abstained: Score) -> Score:
     """The abstention of an episode without an outcome, with what that means for a verdict beside its reason."""
     failure = None if trace.status is None else episode_failure(trace.status.value, abstained.explanation)
     if failure is None:

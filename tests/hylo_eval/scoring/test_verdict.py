@@ -169,6 +169,7 @@ def test_a_given_spec_takes_the_place_of_the_tasks():
     score = scored(trace, VerdictScorer(spec, source="reply:parsed.answer"))
     assert (score.value, score.metadata["source"]) == (1.0, "reply:parsed.answer")
     assert scored(trace, VerdictScorer(spec)).value == 0.0
+    assert VerdictScorer(spec, name="letter").name == "letter"
 
 
 def test_calls_and_values_are_taken_from_the_reply():
