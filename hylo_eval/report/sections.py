@@ -127,7 +127,9 @@ def gate_sections(outcome: GateOutcome) -> tuple[Section, ...]:
         ),
         facts=tuple(facts),
     )
-    return (verdict, evidence_section(outcome.evidence), *binary_sections(outcome.summary))
+    # Exceptions and notes stand in the verdict itself, so the evidence need not say them again.
+    plain = attrs.evolve(outcome.evidence, allowed=(), notes=())
+    return (verdict, evidence_section(plain), *binary_sections(outcome.summary))
 
 
 def _binary_facts(summary: BinarySummary) -> Iterator[tuple[str, str]]:
