@@ -167,5 +167,6 @@ def _readers_may_leave() -> Generator[None, None, None]:
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # rich turns a broken pipe into SystemExit(1), which here would say that the gate is closed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
