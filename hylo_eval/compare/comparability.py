@@ -94,7 +94,9 @@ def pair_evidence(
         found += _unfinished(candidate, parent)
     found += condition_differences(candidate.conditions, parent.conditions)
     found += _task_differences(candidate, parent, intersect=intersect)
-    found += _instance_differences(candidate, parent, intersect=intersect)
+    if not (candidate.faults or parent.faults):
+        # Instances whose traces cannot be read are missing for that reason, which has been said.
+        found += _instance_differences(candidate, parent, intersect=intersect)
     unpaired, aspects = _other_starts(candidate, parent, allow)
     found += aspects
     refused = [item for item in found if not (item.allowable and item.name in allow)]
@@ -201,7 +203,7 @@ def _task_differences(candidate: RunEvidence, parent: RunEvidence, *, intersect:
             name="tasks",
             sentence=f"{len(other)} of {len(shared)} instances are of other tasks on the two sides, {other[0]} first",
         )
-    elif unseen and ours.tasks_digest != theirs.tasks_digest and ours.benchmark.digest == theirs.benchmark.digest:
+    elif unseen and ours.tasks_digest != theirs.tasks_digest:
         yield Difference(
             name="tasks",
             sentence=f"the candidate ran tasks {ours.tasks_digest}, the parent {theirs.tasks_digest}",

@@ -27,6 +27,8 @@ from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 
+UNKNOWN_RENDERER: Final = "unknown"
+
 MAX_MANIFEST_BYTES: Final = 16 * 1024 * 1024
 """A manifest larger than this is refused unread."""
 
@@ -148,14 +150,16 @@ class _TraceReader:
             ("status", sample.status, str(trace.end.status)),
             ("benchmark", self._conditions.benchmark, trace.start.benchmark),
             ("agent", self._conditions.agent, f"{trace.start.agent.name} {trace.start.agent.version}"),
+            ("trained_on", self._conditions.trained_on, trace.start.agent.trained_on),
             ("renderer", self._conditions.renderer, trace.start.renderer),
         ):
-            if logged != found:
+            # An environment that could not be made does not say what would have drawn.
+            if logged != found and not (what == "renderer" and UNKNOWN_RENDERER in (logged, found)):
                 yield f"the run records {what} {_words(logged)}, the trace {_words(found)}"
         for package, version in trace.start.versions.items():
-            if self._conditions.versions.get(package) != version:
-                recorded = self._conditions.versions.get(package, "nothing")
-                yield f"the manifest records {package} {recorded}, the trace {version}"
+            manifested = self._conditions.versions.get(package, version)
+            if manifested != version:
+                yield f"the manifest records {package} {manifested}, the trace {version}"
         for name, score in self._scores.items():
             if name in sample.scores and sample.scores[name] != score.value:
                 yield f"the log records {name} {_number(sample.scores[name])}, the trace says {_number(score.value)}"
@@ -219,6 +223,10 @@ def _selection_faults(
         keys = digest([instance.key for instance in declared_order(benchmark, instances)])
         if keys != _take(selection, "keys_digest", str, path):
             yield "holds other instances than were planned"
+        # A log lists its samples in the benchmark's order, so the tasks come in the order the manifest's digest has.
+        tasks = {instance.spec.id: instance.spec.to_dict() for instance in instances}
+        if digest(list(tasks.values())) != _take(manifest, "tasks_digest", str, path):
+            yield "ran other tasks than its manifest says"
 
 
 def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> RunConditions:

@@ -8,13 +8,18 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.runs import edit_json, edit_trace, keys, unfinish, unit, write_run
 
 REPOSITORY = Path(__file__).parents[3]
+
+
+def parsed(path: Path) -> ET.Element:
+    """The root of an XML file that we have written."""
+    return ET.parse(path).getroot()  # noqa: S314
 
 
 @pytest.fixture
@@ -165,7 +170,7 @@ def test_refused_evidence_ends_with_2_and_is_on_record(gate: Any, root: Path, tm
         2,
         "versions",
     )
-    case = ElementTree.parse(tmp_path / "junit.xml").getroot().find("testsuite/testcase/error")
+    case = parsed(tmp_path / "junit.xml").find("testsuite/testcase/error")
     assert case is not None
     assert case.get("type") == "refused"
     assert "verdict&#58; refused" in (tmp_path / "gate.md").read_text()
@@ -206,7 +211,7 @@ def test_junit_is_green_only_for_a_pass(
 ) -> None:
     """An inconclusive gate is an error, so that no dashboard shows it green."""
     gate("--mode", "improve", "--junit", tmp_path / "new" / "junit.xml", *options)
-    suite = ElementTree.parse(tmp_path / "new" / "junit.xml").getroot().find("testsuite")
+    suite = parsed(tmp_path / "new" / "junit.xml").find("testsuite")
     assert suite is not None
     assert (suite.get("failures"), suite.get("errors")) == (str(failures), str(errors))
     cases = [case.get("name") for case in suite.iter("testcase")]
@@ -218,7 +223,7 @@ def test_junit_is_green_only_for_a_pass(
 def test_a_failed_gate_is_a_junit_failure(gate: Any, tmp_path: Path) -> None:
     """With the reason as its message."""
     gate("--mode", "improve", "--junit", tmp_path / "junit.xml", pair=("old", "new"))
-    failure = ElementTree.parse(tmp_path / "junit.xml").getroot().find("testsuite/testcase/failure")
+    failure = parsed(tmp_path / "junit.xml").find("testsuite/testcase/failure")
     assert failure is not None
     assert failure.get("message") == "the parent is better: 0 wins to 6, p = 0.0156"
 
@@ -354,7 +359,7 @@ def test_hostile_names_reach_no_file_as_markup(gate: Any, root: Path, tmp_path: 
     )
     assert done.code == 3
     assert "\x1b" not in done.out
-    assert ElementTree.parse(tmp_path / "j.xml").getroot().get("errors") == "1"
+    assert parsed(tmp_path / "j.xml").get("errors") == "1"
     page = (tmp_path / "g.md").read_text()
     assert "<script>" not in page
     assert "\x1b" not in page

@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import attrs
 import pytest
@@ -49,6 +49,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def parsed(path: Path) -> ET.Element:
+    """The root of an XML file that we have written."""
+    return ET.parse(path).getroot()  # noqa: S314
+
+
 def shell(project: Path, step: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a step as a CI runner does."""
     path = os.pathsep.join([str(project / "bin"), os.environ["PATH"]])
@@ -65,10 +70,21 @@ def test_the_examples_run_as_shell_steps(project: Path, runner: str) -> None:
     for step in steps()[runner]:
         done = shell(project, step, **variables)
         assert done.returncode == 0, done.stdout + done.stderr
-    assert ElementTree.parse(project / "gate.xml").getroot().get("failures") == "0"
+    assert parsed(project / "gate.xml").get("failures") == "0"
     assert len(list((project / "runs" / "comparisons").iterdir())) == 1
     page = (project / ("summary.md" if runner == "github" else "gate.md")).read_text(encoding="utf-8")
     assert page.startswith("## hylo-eval gate&#58; pass")
+
+
+def test_the_python_example_says_the_same(project: Path) -> None:
+    """Two lines of evidence, one of policy, and the verdict."""
+    *before, _ = steps()["gitlab"]
+    for step in before:
+        assert shell(project, step).returncode == 0
+    [example] = blocks("python")
+    (project / "example.py").write_text(example)
+    done = shell(project, f"{sys.executable} example.py")
+    assert done.stdout.startswith("pass\nthe difference lies in ["), done.stderr
 
 
 def test_a_worse_candidate_stops_the_job(project: Path) -> None:

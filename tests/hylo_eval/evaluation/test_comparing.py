@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from hylo_core.errors import HyloError
-from hylo_eval import EvalError
+from hylo_core.task import TaskSpec
+from hylo_eval import EvalError, evaluate
 from hylo_eval.compare.evidence import RunEvidence
 from hylo_eval.evaluation.comparing import find_run, read_evidence
+from tests.episodes import FunctionAgent, ScriptedEnv
 from tests.runs import edit_json, edit_trace, keys, unfinish, unit, write_run
 
 
@@ -124,6 +126,14 @@ TAMPERED = [
         lambda run: edit_json(run / "manifest.json", lambda manifest: manifest["benchmark"].update(digest="sha256:0")),
         "records benchmark unit/heldout (sha256:0) in its manifest",
     ),
+    (
+        lambda run: edit_json(run / "manifest.json", lambda m: m.update(tasks_digest="sha256:0")),
+        "ran other tasks than its manifest says",
+    ),
+    (
+        lambda run: edit_json(run / "manifest.json", lambda m: m["agent"].update(trained_on=["x/train"])),
+        "the run records trained_on ('x/train',), the trace ()",
+    ),
 ]  # fmt: skip
 
 
@@ -134,6 +144,25 @@ def test_what_was_changed_afterwards_is_a_fault_with_a_sentence(tmp_path: Path, 
     assert not read(tmp_path).faults
     tamper(tmp_path / "a")
     assert any(sentence in fault for fault in read(tmp_path).faults), read(tmp_path).faults
+
+
+def test_an_environment_that_could_not_be_made_is_no_fault(tmp_path: Path) -> None:
+    """Its trace knows neither versions nor renderer."""
+
+    def factory(spec: TaskSpec) -> ScriptedEnv:
+        if made:
+            raise OSError("no device")
+        made.append(spec.id)
+        return ScriptedEnv(spec)
+
+    made: list[str] = []
+    bench = unit(2, "unit/first", "unit/second")
+    evaluate(
+        bench, "heldout", env_factory=factory, agent=FunctionAgent(), run_root=tmp_path, run_id="a", max_attempts=1
+    )
+    found = read(tmp_path)
+    assert not found.faults
+    assert [outcome.reasons.get("success") for outcome in found.outcomes.values()] == [None, None, "infra", "infra"]
 
 
 def test_an_unfinished_run_is_read_and_says_so(tmp_path: Path) -> None:
