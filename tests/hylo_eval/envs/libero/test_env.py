@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def _load_episode_digest():
 episodes = _load_episode_digest()
 
 
-def elsewhere(*arguments):
+def elsewhere(*arguments: Any):
     """The digests of an episode run in a process of its own."""
     command = [sys.executable, str(HERE / "episode_digest.py"), *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -163,13 +164,41 @@ def test_numpys_global_generator_is_left_alone(soup):
     np.testing.assert_array_equal(drawn, expected)
 
 
-def test_a_divergent_scene_is_reported(soup):
-    """MuJoCo would reset a scene with an impossible velocity in silence; here the step says so."""
+@pytest.mark.parametrize("failures", [2, 10])
+def test_placement_is_tried_again_but_not_for_ever(soup, monkeypatch, failures):
+    """A sampler that gives up is asked again, counted, and after ten attempts the reset fails as an env error."""
+    env, found = soup
+    inner, placement_error = env._simulation._inner, env._simulation._simulator.placement_error
+    original, calls = inner.reset, []
+
+    def sometimes():
+        calls.append(len(inner.object_property_initializers))
+        if len(calls) <= failures:
+            raise placement_error("Cannot place all objects")
+        return original()
+
+    monkeypatch.setattr(inner, "reset", sometimes)
+    if failures == 10:
+        with pytest.raises(EnvError, match="10 attempts: Cannot place all objects"):
+            reset(env, found[0])
+    else:
+        assert reset(env, found[0])[1]["reset_attempts"] == 3
+    assert calls == [0] * min(failures + 1, 10)
+
+
+@pytest.mark.parametrize("velocity", [1e4, 1e12, np.nan])
+def test_a_divergent_scene_is_reported(soup, velocity, tmp_path, monkeypatch):
+    """MuJoCo would reset the scene in silence, and robosuite's controller may raise first; the step names it."""
+    monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings into MUJOCO_LOG.TXT of the working folder
     env, found = soup
     reset(env, found[0])
-    env._simulation.data.qvel[:] = 1e12
-    *_, info = env.step(OPEN)
+    env._simulation.data.qvel[:] = velocity
+    observation, _, _, _, info = env.step(OPEN)
     assert "mjWARN" in info["unstable"]
+    assert info["success"] is False
+    assert env.observation_space.contains(observation)
+    _, info = reset(env, found[0])
+    assert "unstable" not in env.step(OPEN)[-1]
 
 
 def test_states_are_those_of_the_public_runners(soup):
