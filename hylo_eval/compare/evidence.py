@@ -201,8 +201,19 @@ class PairedEvidence:
         return outcome.tags if outcome else ()
 
     def distinct_starts(self) -> int | None:
-        """How many different initial states the shared instances began in; None where no state is on record."""
+        """How many different initial states the pairs began in; None where no state is on record."""
+        return len(set(self._starts())) or None
+
+    def repeated_starts(self) -> int:
+        """How many pairs began in a state that another pair had too, beyond the first of each."""
+        starts = self._starts()
+        return len(starts) - len(set(starts))
+
+    def _starts(self) -> list[tuple[str, str, str]]:
         shared = self.candidate.outcomes.keys() & self.parent.outcomes.keys()
-        starts = [self.candidate.outcomes[key].start for key in shared - self.unpaired.keys()]
-        known = {(start.state, start.model) for start in starts if start is not None and start.state}
-        return len(known) or None
+        outcomes = {key: self.candidate.outcomes[key] for key in shared - self.unpaired.keys()}
+        return [
+            (outcome.task_digest, outcome.start.state, outcome.start.model)
+            for outcome in outcomes.values()
+            if outcome.start is not None and outcome.start.state
+        ]

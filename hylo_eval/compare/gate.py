@@ -11,7 +11,7 @@ from hylo_eval.compare.decision import Decision, GateRule, decide
 from hylo_eval.compare.evidence import PairedEvidence
 from hylo_eval.compare.guards import Guard, margin_guard, rise_guard
 from hylo_eval.compare.permutation import paired_permutation
-from hylo_eval.compare.summary import BinarySummary, metric_of, summarise_binary
+from hylo_eval.compare.summary import KNOWN_METRICS, BinarySummary, metric_of, summarise_binary
 
 SAFETY = "safety_interventions"
 LATENCY = "latency_p95"
@@ -49,7 +49,7 @@ class GatePolicy:
 
     def words(self) -> str:
         """The whole policy as sentences, to be printed before the verdict."""
-        sentences = [f"Metric: {self.metric}.", self.rule.words()]
+        sentences = [f"Metric: {self.metric}, where 1 is a success.", self.rule.words()]
         if self.safety_must_not_rise:
             sentences.append(
                 "Safety interventions must not rise: the gate fails if the paired one-sided p-value for a rise is at "
@@ -94,7 +94,7 @@ def apply_policy(policy: GatePolicy, evidence: PairedEvidence) -> GateOutcome:
         EvalError: A run does not have the metric.
         ContractError: The metric is not one of 0 and 1.
     """
-    metric = metric_of(evidence, policy.metric)
+    metric = metric_of(evidence, policy.metric, None if policy.metric in KNOWN_METRICS else "higher")
     if not metric.binary:
         raise ContractError(f"{metric.name} measures something; a gate decides by a metric of 0 and 1", path="metric")
     rule = policy.rule

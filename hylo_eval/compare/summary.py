@@ -9,6 +9,7 @@ from typing import Final, Literal
 import attrs
 
 from hylo_eval.compare.breakdown import GroupComparison, compare_by, task_of
+from hylo_eval.compare.checks import require_alpha
 from hylo_eval.compare.cluster import ClusterComparison, cluster_compare
 from hylo_eval.compare.continuous import ContinuousComparison, compare_continuous
 from hylo_eval.compare.effect import Effect, Scenario, attainability, measure_effect, scenarios
@@ -92,7 +93,7 @@ class GradedSummary:
 
     Attributes:
         metric: The metric.
-        alpha: One-sided significance level.
+        alpha: One-sided significance level; the intervals are of level 1 - 2 alpha.
         by_rank: Hodges-Lehmann difference and signed-rank test.
         by_mean: Mean difference, bootstrap interval and sign-flip test.
         candidate_abstentions: The candidate's abstentions on shared instances, by reason.
@@ -167,8 +168,9 @@ def summarise_graded(evidence: PairedEvidence, metric: Metric, *, alpha: float =
     """Compare two runs by a metric that measures something.
 
     Raises:
-        ContractError: A score is not finite.
+        ContractError: `alpha` is outside its range, or a score is not finite.
     """
+    level = 1.0 - 2.0 * require_alpha(alpha)
     ours, theirs = (evidence.scores(side, metric.name) for side in _SIDES)
     higher = metric.better == "higher"
     shared = ours.keys() & theirs.keys()
@@ -179,8 +181,8 @@ def summarise_graded(evidence: PairedEvidence, metric: Metric, *, alpha: float =
     return GradedSummary(
         metric=metric,
         alpha=alpha,
-        by_rank=compare_continuous(ours, theirs, higher_is_better=higher),
-        by_mean=paired_permutation(ours, theirs, higher_is_better=higher),
+        by_rank=compare_continuous(ours, theirs, higher_is_better=higher, level=level),
+        by_mean=paired_permutation(ours, theirs, higher_is_better=higher, level=level),
         candidate_abstentions=abstentions["candidate"],
         parent_abstentions=abstentions["parent"],
     )

@@ -75,6 +75,7 @@ def _evidence(evidence: PairedEvidence) -> dict[str, Any]:
         "notes": list(evidence.notes),
         "not_pairs": {key: list(aspects) for key, aspects in evidence.unpaired.items()},
         "distinct_initial_states": evidence.distinct_starts(),
+        "repeated_initial_states": evidence.repeated_starts(),
     }
 
 

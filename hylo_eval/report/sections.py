@@ -50,7 +50,9 @@ def evidence_section(evidence: PairedEvidence) -> Section:
         facts.append(("distinct initial states", str(starts)))
     facts.append(("traces", "read and checked" if evidence.traces_read else "not read (log only)"))
     facts += [("allowed", f"{item.name}: {item.sentence}") for item in evidence.allowed]
-    return Section(facts=tuple(facts), sentences=evidence.notes)
+    repeated = evidence.repeated_starts()
+    warning = (f"{repeated} pairs repeat an initial state of another pair and are no independent evidence",)
+    return Section(facts=tuple(facts), sentences=evidence.notes + (warning if repeated else ()))
 
 
 def binary_sections(summary: BinarySummary) -> tuple[Section, ...]:

@@ -50,7 +50,7 @@ def test_it_shows_all_that_the_decision_needs(compare: Any) -> None:
         "abstained, candidate       2 agent_error",
         "abstained, parent          1 infra",
         "traces                     read and checked",
-        "distinct initial states    10",
+        "distinct initial states    20",
         "scope                      these tasks: pairs count as independent",
     ):
         assert expected.replace(" ", "") in {line.replace(" ", "") for line in lines}, expected
@@ -64,7 +64,8 @@ def test_json_has_the_documented_members(compare: Any) -> None:
     found = compare("--json").json
     assert set(found) == {
         "schema", "kind", "benchmark", "candidate", "parent", "traces_read", "intersected", "allowed", "notes",
-        "not_pairs", "distinct_initial_states", "metric", "comparison",
+        "not_pairs", "distinct_initial_states",
+        "repeated_initial_states", "metric", "comparison",
     }  # fmt: skip
     assert (found["schema"], found["kind"]) == ("hylo.comparison/v0.1", "compare")
     comparison = found["comparison"]
@@ -197,6 +198,23 @@ def test_an_unfinished_run_needs_intersect(compare: Any, runs: Path) -> None:
     done = compare("--intersect")
     assert done.code == 0
     assert "(run candidate, not finished)" in done.out
+
+
+def test_scenes_that_repeat_are_no_independent_evidence(hylo: Any, tmp_path: Path) -> None:
+    """Two seeds behind which the same state stands are counted and said."""
+    same = {key: {"state_digest": "sha256:same"} for key in keys(0, 1, 2)}
+    for name in ("a", "b"):
+        write_run(tmp_path, name, bench=unit(5), starts=same)
+    found = hylo("compare", "a", "b", "--run-root", tmp_path, "--json").json
+    assert (found["distinct_initial_states"], found["repeated_initial_states"]) == (3, 2)
+    assert "2 pairs repeat an initial state" in hylo("compare", "a", "b", "--run-root", tmp_path).out
+
+
+def test_the_level_of_the_intervals_follows_alpha(compare: Any) -> None:
+    """For measured metrics too: 1 - 2 alpha."""
+    comparison = compare("--metric", "steps", "--alpha", "0.1", "--json").json["comparison"]
+    assert comparison["mean_interval"]["level"] == pytest.approx(0.8)
+    assert compare("--metric", "steps", "--alpha", "0.7").code == 2
 
 
 class Grasped:

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from hylo_core import Score
 from tests.runs import edit_json, edit_trace, keys, unfinish, unit, write_run
 
 REPOSITORY = Path(__file__).parents[3]
@@ -63,7 +64,7 @@ def test_each_mode_ends_with_the_exit_code_of_its_verdict(
     """0 pass, 1 fail, 3 inconclusive; the rule stands before the verdict, in words."""
     done = gate(*options, pair=pair)
     assert done.code == code, done.out + done.err
-    assert done.out.startswith("rule: Metric: success. ")
+    assert done.out.startswith("rule: Metric: success, where 1 is a success. ")
     assert done.out.index("rule: ") < done.out.index(f"verdict: {verdict}")
 
 
@@ -145,6 +146,25 @@ def test_without_a_record_of_safety_the_gate_does_not_open(gate: Any, root: Path
     assert gate("--mode", "improve").code == 0, "the traces tell"
 
 
+class Grasped:
+    """A scorer of somebody's, of 0 and 1."""
+
+    name = "grasped"
+
+    def score(self, trace: Any, task: Any) -> Score:
+        return Score(float(trace.start.agent.name == "new"))
+
+
+def test_somebodys_metric_of_0_and_1_can_decide(gate: Any, root: Path) -> None:
+    """The rule says that 1 is a success."""
+    for name in ("new", "old"):
+        write_run(root, name, bench=unit(6), scorers=[Grasped()])
+    done = gate("--mode", "improve", "--metric", "grasped")
+    assert done.code == 0, done.err
+    assert "Metric: grasped, where 1 is a success." in done.out
+    assert "6 wins to 0" in done.out
+
+
 @pytest.mark.usefixtures("better")
 def test_an_unfinished_run_is_inconclusive(gate: Any, root: Path) -> None:
     """Whatever the numbers say."""
@@ -191,7 +211,8 @@ def test_the_record_has_the_documented_members(gate: Any, root: Path) -> None:
     assert path.name == f"{document['id']}.json"
     assert set(document) == {
         "schema", "kind", "id", "created_at", "benchmark", "candidate", "parent", "traces_read", "intersected",
-        "allowed", "notes", "not_pairs", "distinct_initial_states", "metric", "comparison", "policy", "verdict",
+        "allowed", "notes", "not_pairs", "distinct_initial_states",
+        "repeated_initial_states", "metric", "comparison", "policy", "verdict",
         "exit_code", "reasons", "p_value", "reverse_p_value", "coverage", "effect", "tipping_point", "guards",
     }  # fmt: skip
     assert (document["verdict"], document["exit_code"], document["p_value"]) == ("pass", 0, 1 / 64)
