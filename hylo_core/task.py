@@ -56,6 +56,7 @@ class SnapshotInit(Contract):
 
 
 InitSpec: TypeAlias = SeedInit | InitStateRef | SnapshotInit
+"""Where an episode begins: from the seed, from a recorded state, or from a snapshot."""
 
 
 @attrs.frozen

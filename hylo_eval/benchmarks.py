@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hylo_core.benchmark import Benchmark
-from hylo_core.canonical import canonical_json
+from hylo_core.canonical import canonical_json, join
 from hylo_core.errors import ContractError
 from hylo_core.refs import load_ref
 from hylo_eval.errors import EvalError
@@ -131,7 +131,12 @@ def env_of(benchmark: Benchmark) -> tuple[str, dict[str, Any]]:
 
 
 def dump_benchmark(benchmark: Benchmark) -> str:
-    """The TOML text of a benchmark; :func:`load_benchmark` gives back one of the same digest."""
+    """The TOML text of a benchmark; :func:`load_benchmark` gives back one of the same digest.
+
+    Raises:
+        ContractError: A value is null, which TOML cannot write (with its path).
+        EvalError: The benchmark names no env factory.
+    """
     import tomli_w
 
     members = benchmark.to_dict()
@@ -139,6 +144,8 @@ def dump_benchmark(benchmark: Benchmark) -> str:
     env, options = env_of(benchmark)
     head = {name: members.pop(name) for name in ("id", "version", "requires_privileged") if name in members}
     tasks = members.pop("tasks")
+    _refuse_null(options, ENV_OPTIONS)
+    _refuse_null(tasks, "tasks")
     own = {name: value for name, value in metadata.items() if name not in (ENV, ENV_OPTIONS)}
     scalars = {name: members.pop(name) for name in ("episodes_per_task",) if name in members}
     document: dict[str, Any] = {**head, **scalars, ENV: env}
@@ -151,6 +158,17 @@ def dump_benchmark(benchmark: Benchmark) -> str:
 def _roots() -> list[Path]:
     package = Path(__file__).resolve().parent
     return [root for root in (package / "benchmark_data", package.parent / "benchmarks") if root.is_dir()]
+
+
+def _refuse_null(value: Any, path: str) -> None:
+    if value is None:
+        raise ContractError("is null, which TOML cannot write; leave it out, or write a text for it", path=path)
+    if isinstance(value, dict):
+        for key, item in cast("dict[str, Any]", value).items():
+            _refuse_null(item, join(path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(cast("list[Any]", value)):
+            _refuse_null(item, f"{path}[{index}]")
 
 
 def _from_ref(ref: str) -> Benchmark:

@@ -27,12 +27,14 @@ from hylo_core.trace import (
     SafetyEvent,
     StepEvent,
 )
-from hylo_eval.agents.protocol import Agent, AgentSession
+from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
 from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
-from hylo_eval.rollout.chunks import ChunkBuffer
+from hylo_eval.rollout.blame import status_of
+from hylo_eval.rollout.chunks import ChunkBuffer, action_layout, action_shape, volatile_of
 from hylo_eval.rollout.observe import ObservationView, read_only
+from hylo_eval.rollout.signals import end_reason, flag, reward_of, success_of
 from hylo_eval.safety.finite import NonFiniteGuard
 from hylo_eval.traces.layout import episode_id
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
@@ -42,8 +44,6 @@ if TYPE_CHECKING:
 
     from hylo_core.task import TaskInstance
     from hylo_eval.safety.protocol import SafetyFilter
-
-_AGENT_PHASES = ("open", "act")
 
 
 @attrs.frozen(kw_only=True)
@@ -150,20 +150,21 @@ class _Episode:
         self.success_once = False
         self.success = False
         self.session: AgentSession | None = None
-        self.view: ObservationView | None = None
+        self.layouts: Mapping[str, ArrayLayout] = {}
         self.started = clock()
 
     def run(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeResult:
         """From reset to the end event."""
         started = False
         try:
-            observation, info = self._reset_env()
+            observation, info, view = self._reset_env()
+            start, reset = self.describe(benchmark, attempt), self._reset_event(view, observation, info)
             self.phase = "record"
-            self.writer.start(self.describe(benchmark, attempt))
+            self.writer.start(start)
             started = True
-            self._record_reset(observation, info)
-            self._open()
-            status, reason, at_end = self._loop(observation, str(info[members.INSTRUCTION]))
+            self.writer.reset(reset)
+            session = self._open(info[members.INSTRUCTION])
+            status, reason, at_end = self._loop(session, observation, view)
         except KeyboardInterrupt as interrupt:
             if not started:
                 self.writer.start(self.describe(benchmark, attempt))
@@ -171,7 +172,8 @@ class _Episode:
             raise
         except (Exception, SystemExit) as error:
             # The one place where what somebody's agent or simulator raises becomes an outcome.
-            if self.phase == "record":
+            # Only a trace that cannot be written is none; what cannot be recorded is the environment's fault.
+            if self.phase == "record" and not isinstance(error, EnvError):
                 raise
             if not started:
                 self.writer.start(self.describe(benchmark, attempt))
@@ -187,8 +189,8 @@ class _Episode:
             agent=self.agent.info,
             env_spec=spec_of(self.env),
             agent_spec=self.agent.spec,
-            observations=self.view.layouts if self.view else {},
-            action=_action_layout(action_space),
+            observations=self.layouts,
+            action=action_layout(action_space),
             versions=versions_of(self.env),
             renderer=renderer_of(self.env),
             volatile={
@@ -211,59 +213,56 @@ class _Episode:
             volatile={"traceback": _clean("".join(traceback.format_exception(error)))},
         )
         self.writer.error(event)
-        return self._end(_status_of(error, phase), phase, error=event)
+        return self._end(status_of(error, phase), phase, error=event)
 
-    def _reset_env(self) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    def _reset_env(self) -> tuple[Mapping[str, Any], dict[str, Any], ObservationView]:
         before = self.clock()
         observation, info = self.env.reset(seed=self.instance.seed, options={"instance": self.instance})
         self.reset_seconds = self.clock() - before
-        self.view = ObservationView(observation)
+        view = ObservationView(observation)
+        self.layouts = view.layouts
         if not isinstance(info.get(members.INSTRUCTION), str):
             raise EnvError(
                 f"info[{members.INSTRUCTION!r}] must be text at reset, not {info.get(members.INSTRUCTION)!r}"
             )
-        _success_of(info)
-        return observation, info
+        success_of(info)
+        return observation, info, view
 
-    def _record_reset(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> None:
-        view = self.view
-        assert view is not None  # noqa: S101 - set by _reset_env
-        event = ResetEvent(
+    def _reset_event(
+        self, view: ObservationView, observation: Mapping[str, Any], info: Mapping[str, Any]
+    ) -> ResetEvent:
+        numbers, pictures = view.split(observation)
+        return ResetEvent(
             instruction=info[members.INSTRUCTION],
-            observation=view.numbers(observation),
-            images=view.pictures(observation) or {},
+            observation=numbers,
+            images=pictures or {},
             success=info[members.SUCCESS],
             settle_steps=int(info.get(members.SETTLE_STEPS, 0)),
             state_digest=str(info.get(members.STATE_DIGEST, "")),
             model_digest=str(info.get(members.MODEL_DIGEST, "")),
             volatile={"reset_seconds": self.reset_seconds},
         )
-        self.writer.reset(event)
 
-    def _open(self) -> None:
+    def _open(self, instruction: str) -> AgentSession:
         self.phase = "filter"
+        env_spec = spec_of(self.env)
         for safety_filter in self.safety:
-            safety_filter.begin(spec_of(self.env), self.env.action_space)
+            safety_filter.begin(env_spec, self.env.action_space)
+        self.phase = "open"
+        meet_env(self.agent, env_spec)
+        seed = derive_seed(self.instance.key, "agent")
+        self.session = self.agent.open_episode(self.instance, instruction, seed)
+        return self.session
 
-    def _introduce(self) -> None:
-        meet = getattr(self.agent, "meet", None)
-        if meet is not None:
-            meet(spec_of(self.env))
-
-    def _loop(self, observation: Mapping[str, Any], instruction: str) -> tuple[EpisodeStatus, str, bool | None]:
+    def _loop(
+        self, session: AgentSession, observation: Mapping[str, Any], view: ObservationView
+    ) -> tuple[EpisodeStatus, str, bool | None]:
         """Step until the episode ends; returns status, reason and ``success_at_end``."""
         spec = self.instance.spec
         clock, env, writer = self.clock, self.env, self.writer
-        view = self.view
-        assert view is not None  # noqa: S101 - set by _reset_env
-        shape = _action_shape(env.action_space)
+        shape = action_shape(env.action_space)
         discrete = shape == () and not hasattr(env.action_space, "low")
         buffer = ChunkBuffer(shape, self.agent.spec.replan)
-        self.phase = "open"
-        self._introduce()
-        session = self.session = self.agent.open_episode(
-            self.instance, instruction, derive_seed(self.instance.key, "agent")
-        )
         for index in range(spec.max_steps):
             if self.stop is not None and self.stop():
                 raise KeyboardInterrupt("the run was stopped")
@@ -275,28 +274,27 @@ class _Episode:
                 reply = session.act(read_only(observation))
                 volatile["act_seconds"] = clock() - before
                 buffer.fill(reply)
-                if reply.transport_seconds:
-                    volatile["transport_seconds"] = reply.transport_seconds
-                if reply.metadata:
-                    volatile["reply"] = reply.metadata
+                if reply.transport_seconds or reply.metadata:
+                    volatile |= volatile_of(reply)
             proposed = buffer.pop()
             applied = proposed if shape is None else self._filter(index, proposed, observation)
             self.phase = "step"
             before = clock()
             observation, reward, terminated, truncated, info = env.step(applied.item() if discrete else applied)
             volatile["step_seconds"] = clock() - before
-            success = _success_of(info)
+            success = success_of(info)
+            numbers, pictures = view.split(observation)
             event = StepEvent(
                 index,
                 proposed,
                 applied,
                 inference,
-                _reward(reward),
-                _flag(terminated, "terminated"),
-                _flag(truncated, "truncated"),
+                reward_of(reward),
+                flag(terminated, "terminated"),
+                flag(truncated, "truncated"),
                 success,
-                view.numbers(observation),
-                view.pictures(observation),
+                numbers,
+                pictures,
                 info.get(members.GOAL),
                 info.get(members.DISAGREEMENT, False),
                 volatile,
@@ -310,7 +308,7 @@ class _Episode:
             if members.UNSTABLE in info:
                 self.phase = "step"
                 return EpisodeStatus.SIM_UNSTABLE, str(info[members.UNSTABLE]), None
-            ended = _end_reason(spec, index, event, first_success=first_success)
+            ended = end_reason(spec, index, event, first_success=first_success)
             if ended is not None:
                 return EpisodeStatus.COMPLETED, *ended
         raise AssertionError("unreachable: the last step ends at the horizon")
@@ -382,71 +380,6 @@ class _Episode:
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return _clean(f"{type(error).__name__}: {error}")
         return ""
-
-
-def _end_reason(spec: Any, index: int, event: StepEvent, *, first_success: bool) -> tuple[str, bool | None] | None:
-    """Why the episode ends after this step and what ``success_at_end`` is, or None when it goes on.
-
-    An episode that ends because of its first success, before its horizon, says nothing about its end.
-    """
-    at_horizon = index + 1 == spec.max_steps
-    if event.success and spec.stop_on_success:
-        return "success", True if at_horizon else None
-    if event.terminated:
-        return "terminated", None if first_success and not at_horizon else event.success
-    if event.truncated:
-        return "truncated", event.success
-    return ("horizon", event.success) if at_horizon else None
-
-
-def _status_of(error: BaseException, phase: str) -> EpisodeStatus:
-    if isinstance(error, KeyboardInterrupt):
-        return EpisodeStatus.CANCELLED
-    if isinstance(error, SafetyAbort):
-        return EpisodeStatus.SAFETY_ABORT
-    if isinstance(error, AgentError):
-        return EpisodeStatus.AGENT_ERROR
-    if isinstance(error, EnvError):
-        return EpisodeStatus.ENV_ERROR
-    return EpisodeStatus.AGENT_ERROR if phase in _AGENT_PHASES else EpisodeStatus.ENV_ERROR
-
-
-def _success_of(info: Mapping[str, Any]) -> bool:
-    success = info.get(members.SUCCESS)
-    if success is True or success is False:
-        return success
-    raise EnvError(f"info[{members.SUCCESS!r}] must be a bool, not {success!r} ({type(success).__name__})")
-
-
-def _flag(value: Any, name: str) -> bool:
-    if value is True or value is False:
-        return value
-    if isinstance(value, np.bool_):
-        return value == np.True_
-    raise EnvError(f"{name} must be a bool, not {value!r}")
-
-
-def _reward(value: Any) -> float:
-    if type(value) is float:
-        return value
-    array: Any = np.asarray(value)
-    if isinstance(value, str) or array.ndim or array.dtype.kind not in "fiu":
-        raise EnvError(f"the reward must be a number, not {value!r}")
-    return float(array)
-
-
-def _action_shape(space: Any) -> tuple[int, ...] | None:
-    """The shape of one action; None where actions are text."""
-    from gymnasium import spaces
-
-    return None if isinstance(space, spaces.Text) else tuple(space.shape)
-
-
-def _action_layout(space: Any) -> ArrayLayout:
-    if space is None:
-        return ArrayLayout(dtype="unknown")
-    shape = _action_shape(space)
-    return ArrayLayout(dtype="text") if shape is None else ArrayLayout(shape=shape, dtype=str(space.dtype))
 
 
 def _now() -> str:
