@@ -5,8 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from hylo_eval.printable import printable, printable_line
-from hylo_eval.report.text import number, percent
+from hylo_eval.report.text import number, percent, printable, printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,6 @@ from hylo_eval.compare.evidence import (
     RunEvidence,
 )
 from hylo_eval.errors import EvalError
-from hylo_eval.printable import printable_line
 from hylo_eval.suggest import did_you_mean
 
 MAX_UNPAIRED_SHARE: Final = 0.01
@@ -55,7 +54,8 @@ class EvidenceRefused(EvalError):
 
     def __init__(self, differences: Iterable[Difference]) -> None:
         self.differences = tuple(differences)
-        listed = "".join(f"\n  {item.name}: {printable_line(item.sentence)}" for item in self.differences)
+        # A name with line breaks must not look like a difference of its own.
+        listed = "".join(f"\n  {item.name}: {' '.join(item.sentence.split())}" for item in self.differences)
         names = dict.fromkeys(item.name for item in self.differences if item.allowable)
         fix = ""
         if names and all(item.allowable for item in self.differences):

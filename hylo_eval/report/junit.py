@@ -8,7 +8,7 @@ from typing import Literal
 import attrs
 
 from hylo_eval.compare.gate import GateOutcome
-from hylo_eval.printable import printable, printable_line
+from hylo_eval.report.text import printable, printable_line
 
 CaseVerdict = Literal["pass", "fail", "inconclusive", "refused"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hylo_eval.printable import printable_line
 from hylo_eval.report.sections import Section
+from hylo_eval.report.text import printable_line
 
 _SPECIAL = frozenset("\\`*_{}[]()<>#!|~&@:$")
 """What Markdown, HTML, mentions, emoji codes, bare links or formulas begin with."""

@@ -1,6 +1,19 @@
-"""Numbers as people read them."""
+"""Numbers as people read them, and untrusted text made harmless."""
 
 from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    """Text without control characters: a task's name must not move the cursor or change colours."""
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else f"\\x{ord(character):02x}"
+        for character in text
+    )
+
+
+def printable_line(text: str) -> str:
+    """Printable text without line breaks: what is one entry must not look like several."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def percent(share: float) -> str:
