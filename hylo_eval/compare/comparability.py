@@ -212,10 +212,11 @@ def _task_differences(candidate: RunEvidence, parent: RunEvidence, *, intersect:
 
 def _instance_differences(candidate: RunEvidence, parent: RunEvidence, *, intersect: bool) -> Iterator[Difference]:
     ours, theirs = candidate.outcomes.keys(), parent.outcomes.keys()
-    if not ours & theirs:
+    finished = candidate.finished and parent.finished
+    if not ours & theirs and (finished or intersect):
         yield Difference(name="instances", sentence="the two runs share no instance", allowable=False)
         return
-    if intersect or not (candidate.finished and parent.finished) or ours == theirs:
+    if intersect or not finished or ours == theirs:
         return
     only_ours, only_theirs = sorted(ours - theirs), sorted(theirs - ours)
     parts = [

@@ -175,6 +175,19 @@ def test_an_unfinished_run_is_inconclusive(gate: Any, root: Path) -> None:
 
 
 @pytest.mark.usefixtures("better")
+@pytest.mark.parametrize(
+    "rule", [["improve"], ["noninferior", "--margin", "0.1"], ["no-regression", "--margin", "0.1"]]
+)
+def test_a_run_that_has_hardly_begun_is_inconclusive_too(gate: Any, root: Path, rule: list[str]) -> None:
+    """Not one episode of it is finished."""
+    unfinish(root / "new", 0)
+    done = gate("--mode", *rule)
+    assert done.code == 3, done.err
+    assert "- a run is not finished" in done.out
+    assert "0 scored pairs, 1 are required" in done.out
+
+
+@pytest.mark.usefixtures("better")
 def test_refused_evidence_ends_with_2_and_is_on_record(gate: Any, root: Path, tmp_path: Path) -> None:
     """The record, the Markdown and the JUnit file all say refused."""
     for name in ("manifest.json",):
