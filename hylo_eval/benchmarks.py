@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import canonical_json, join
-from hylo_core.errors import ContractError
+from hylo_core.errors import ContractError, HyloError
 from hylo_core.refs import load_ref
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
@@ -77,6 +77,8 @@ def read_benchmark_file(path: Path) -> dict[str, Any]:
         EvalError: The file cannot be read or is not TOML (with the line).
     """
     try:
+        if path.exists() and not path.is_file():
+            raise EvalError(f"{path} is no benchmark file", fix="hylo-eval list benchmarks")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise EvalError(f"{path} is larger than {MAX_FILE_BYTES} bytes, too large for a benchmark file")
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -173,7 +175,12 @@ def _refuse_null(value: Any, path: str) -> None:
 
 def _from_ref(ref: str) -> Benchmark:
     found = load_ref(ref)
-    benchmark = found() if callable(found) and not isinstance(found, Benchmark) else found
+    try:
+        benchmark = found() if callable(found) and not isinstance(found, Benchmark) else found
+    except HyloError:
+        raise
+    except Exception as error:  # a function of somebody else's can raise anything
+        raise EvalError(f"{ref!r} raised {type(error).__name__}: {error}") from error
     if not isinstance(benchmark, Benchmark):
         raise EvalError(f"{ref!r} is a {type(benchmark).__name__}, not a Benchmark or a function that returns one")
     return benchmark

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
-import socket
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +26,14 @@ from hylo_core.trace import (
 )
 from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
-from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
+from hylo_eval.envs.protocol import spec_of
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
 from hylo_eval.rollout.blame import status_of
-from hylo_eval.rollout.chunks import ChunkBuffer, action_layout, action_shape, volatile_of
+from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, volatile_of
 from hylo_eval.rollout.observe import ObservationView, read_only
 from hylo_eval.rollout.signals import end_reason, flag, reward_of, success_of
+from hylo_eval.rollout.start import describe_start, now
 from hylo_eval.safety.finite import NonFiniteGuard
-from hylo_eval.traces.layout import episode_id
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
 
 if TYPE_CHECKING:
@@ -158,6 +155,10 @@ class _Episode:
         started = False
         try:
             observation, info, view = self._reset_env()
+            env_spec = spec_of(self.env)
+            self.phase = "open"
+            meet_env(self.agent, env_spec)
+            self.phase = "reset"
             start, reset = self.describe(benchmark, attempt), self._reset_event(view, observation, info)
             self.phase = "record"
             self.writer.start(start)
@@ -167,7 +168,7 @@ class _Episode:
             status, reason, at_end = self._loop(session, observation, view)
         except KeyboardInterrupt as interrupt:
             if not started:
-                self.writer.start(self.describe(benchmark, attempt))
+                self._start_failed(benchmark, attempt)
             self.fail(interrupt)
             raise
         except (Exception, SystemExit) as error:
@@ -176,31 +177,22 @@ class _Episode:
             if self.phase == "record" and not isinstance(error, EnvError):
                 raise
             if not started:
-                self.writer.start(self.describe(benchmark, attempt))
+                self._start_failed(benchmark, attempt)
             return self.fail(error)
         return self._end(status, reason, success_at_end=at_end)
 
     def describe(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeStart:
         """The start event."""
-        action_space = getattr(self.env, "action_space", None)
-        return EpisodeStart(
-            instance=self.instance,
-            benchmark=benchmark,
-            agent=self.agent.info,
-            env_spec=spec_of(self.env),
-            agent_spec=self.agent.spec,
-            observations=self.layouts,
-            action=action_layout(action_space),
-            versions=versions_of(self.env),
-            renderer=renderer_of(self.env),
-            volatile={
-                "episode_id": episode_id(self.instance.key, attempt),
-                "attempt": attempt,
-                "started_at": _now(),
-                "host": socket.gethostname(),
-                "pid": os.getpid(),
-            },
-        )
+        return describe_start(self.env, self.agent, self.instance, self.layouts, benchmark=benchmark, attempt=attempt)
+
+    def _start_failed(self, benchmark: BenchmarkRef, attempt: int) -> None:
+        """The start event of an episode that failed before it; an env that cannot describe itself is left out."""
+        try:
+            start = self.describe(benchmark, attempt)
+        except Exception:  # noqa: BLE001 - the failure on its way to the trace is the one that counts
+            self.env, self.layouts = None, {}
+            start = self.describe(benchmark, attempt)
+        self.writer.start(start)
 
     def fail(self, error: BaseException) -> EpisodeResult:
         """Record what was raised and end the episode with the status it deserves."""
@@ -249,7 +241,6 @@ class _Episode:
         for safety_filter in self.safety:
             safety_filter.begin(env_spec, self.env.action_space)
         self.phase = "open"
-        meet_env(self.agent, env_spec)
         seed = derive_seed(self.instance.key, "agent")
         self.session = self.agent.open_episode(self.instance, instruction, seed)
         return self.session
@@ -355,7 +346,7 @@ class _Episode:
         error: ErrorEvent | None = None,
     ) -> EpisodeResult:
         close_error = self._close_session()
-        volatile: dict[str, Any] = {"finished_at": _now(), "seconds": self.clock() - self.started}
+        volatile: dict[str, Any] = {"finished_at": now(), "seconds": self.clock() - self.started}
         if close_error:
             volatile["close_error"] = close_error
         event = EpisodeEnd(
@@ -380,10 +371,6 @@ class _Episode:
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return _clean(f"{type(error).__name__}: {error}")
         return ""
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _clean(text: str) -> str:

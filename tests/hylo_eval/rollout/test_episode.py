@@ -159,6 +159,19 @@ def test_errors_of_ours_keep_their_blame_in_any_phase(run: Run) -> None:
     assert trace.status is EpisodeStatus.ENV_ERROR
 
 
+def test_an_env_that_cannot_even_describe_itself_is_an_outcome(run: Run) -> None:
+    """Its failure at reset is recorded all the same."""
+
+    class Mute(ScriptedEnv):
+        @property
+        def env_spec(self) -> Any:
+            raise RuntimeError("no model")
+
+    _, trace = run(Mute())
+    assert trace.status is EpisodeStatus.ENV_ERROR
+    assert trace.errors[0].message == "no model"
+
+
 def test_an_unstable_simulation_is_its_own_outcome(run: Run) -> None:
     """The step that broke it is on record; success it claims does not count as the end."""
     _, trace = run(ScriptedEnv(success_at=(3,), on_step=at_step(3, {"unstable": "MuJoCo warned mjWARN_BADQACC"})))
