@@ -7,14 +7,10 @@ from typing import Any, Final
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeTrace, GradeEvent
-from hylo_eval.scoring.outcome import INFRA, abstention
+from hylo_eval.scoring.outcome import INFRA, INVALID_TASK, NOT_GRADED, abstention
 
-NOT_GRADED: Final = "not_graded"
-"""The grader recorded no judgement of the episode."""
 NO_JUDGEMENT: Final = "no_judgement"
 """The grader looked at the episode and gave no value, without an error: it could not tell."""
-INVALID_TASK: Final = "invalid_task"
-"""The grader found the task malformed."""
 
 
 class GradeScorer:

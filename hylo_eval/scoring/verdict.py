@@ -15,7 +15,7 @@ from hylo_core.score import Score
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import EvalError
-from hylo_eval.scoring.outcome import INFRA, NOT_RECORDED, abstention
+from hylo_eval.scoring.outcome import INFRA, INVALID_TASK, NO_VERIFIER, NOT_PURE, NOT_RECORDED, abstention
 from hylo_eval.verify.bounded_detail import bounded_detail, bounded_text
 from hylo_eval.verify.candidate import IN_PROCESS_EXTENSIONS, is_unanswered
 from hylo_eval.verify.extraction import fenced_block
@@ -48,13 +48,6 @@ VERIFIER_SOURCE: Final = "verifier_source"
 """The member that says where the answer stands; ``action`` unless given."""
 VERIFIER_RESOURCES: Final = "verifier_resources"
 """The member with the texts of the files that the specification names (a schema), by their path."""
-
-INVALID_TASK: Final = "invalid_task"
-"""The task's specification is malformed: no answer could be scored against it."""
-NO_VERIFIER: Final = "no_verifier"
-"""The task says nothing about how a verdict is reached."""
-NOT_PURE: Final = "not_pure"
-"""The task's mode needs a child process, a network or a workspace, and so a grader."""
 
 
 class VerdictScorer:
