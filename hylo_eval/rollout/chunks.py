@@ -62,6 +62,11 @@ class ChunkBuffer:
             raise AgentError(f"the agent answered with text; the environment takes actions of shape {self._shape}")
         if not isinstance(actions, str):
             raise AgentError(f"the environment takes text, not {type(actions).__name__}")
+        try:
+            actions.encode()
+        except UnicodeEncodeError as error:
+            # A trace is UTF-8: text it cannot hold is the agent's fault, and must not end the run.
+            raise AgentError(f"the text holds a lone surrogate at character {error.start}") from error
         return actions
 
 
