@@ -77,21 +77,15 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "hylo_eval.scoring.counts:SafetyInterventions",
             "actions a safety filter changed or stopped",
         ),
-        Plugin(
-            "response", "hylo_eval.scoring.response:TraceResponseScorer", "a text response by the Trace contract"
-        ),
+        Plugin("response", "hylo_eval.scoring.response:TraceResponseScorer", "a text response by the Trace contract"),
         Plugin(
             "response_success",
             "hylo_eval.scoring.response:ResponseSuccess",
             "answer right, annotation at least tau",
         ),
-        Plugin(
-            "points_in_region", "hylo_eval.scoring.response:PointsInRegion", "share of points in the task's region"
-        ),
+        Plugin("points_in_region", "hylo_eval.scoring.response:PointsInRegion", "share of points in the task's region"),
         Plugin("exact_count", "hylo_eval.scoring.response:ExactCount", "exactly as many points as asked for"),
-        Plugin(
-            "trajectory_rmse", "hylo_eval.scoring.response:TrajectoryRmse", "distance from the true visual trace"
-        ),
+        Plugin("trajectory_rmse", "hylo_eval.scoring.response:TrajectoryRmse", "distance from the true visual trace"),
         Plugin(
             "trajectory_similarity",
             "hylo_eval.scoring.response:TrajectorySimilarity",

@@ -56,7 +56,11 @@ class ResponseScripted:
         if not isinstance(truth, Mapping) or "answer" not in truth:
             raise AgentError(f"task {instance.spec.id!r} has no param 'truth' to answer from")
         text = _response(thaw(cast("Mapping[str, Any]", truth)), self._accuracy, seed)
-        return StatelessSession(lambda _: Reply(text))
+
+        def say(_: Mapping[str, Any]) -> Reply:
+            return Reply(text)
+
+        return StatelessSession(say)
 
     def close(self) -> None:
         """Nothing is held."""

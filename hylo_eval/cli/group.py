@@ -15,7 +15,7 @@ import click
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
-    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate or freeze a benchmark."),
+    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze or import a benchmark."),
     "check-env": ("hylo_eval.cli.check_env:check_env", "Check an environment against the contract."),
     "doctor": (
         "hylo_eval.cli.doctor:doctor",

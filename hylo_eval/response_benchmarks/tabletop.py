@@ -122,16 +122,14 @@ def _truth(scene: Scene, asked: Asked) -> Any:
 
 
 def _prompt(scene: Scene, asked: Asked) -> str:
+    end = "End your reply with one JSON object and nothing after it: "
     lines = ["The picture shows a table from above.", asked.text]
     if not asked.annotation_type:
-        lines.append(f'End your reply with one JSON object and nothing after it: {{"answer": {asked.answer_form}}}')
+        lines.append(f'{end}{{"answer": {asked.answer_form}}}')
         return "\n".join(lines)
-    lines += [
-        f"Coordinates are pixels of the {scene.width} x {scene.height} picture: "
-        "x to the right, y down, from its top left corner.",
-        "End your reply with one JSON object and nothing after it: "
-        f'{{"answer": {asked.answer_form}, "annotation": {_FORMS[asked.annotation_type]}}}',
-    ]
+    size = f"{scene.width} x {scene.height}"
+    lines.append(f"Coordinates are pixels of the {size} picture: x to the right, y down, from its top left corner.")
+    lines.append(f'{end}{{"answer": {asked.answer_form}, "annotation": {_FORMS[asked.annotation_type]}}}')
     return "\n".join(lines)
 
 
@@ -291,9 +289,7 @@ def _ball_on_plate(scene: Scene, question: Question) -> Asked:
     (plate,) = scene.of_kind("plate")
     left, top, right, bottom = plate.box
     (ball,) = (
-        item
-        for item in scene.of_kind(question.kind)
-        if left < item.centre[0] < right and top < item.centre[1] < bottom
+        item for item in scene.of_kind(question.kind) if left < item.centre[0] < right and top < item.centre[1] < bottom
     )
     return Asked(
         text="Which colour is the ball that lies on the plate? Point at the centre of that ball.",

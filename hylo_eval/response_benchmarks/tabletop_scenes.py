@@ -28,8 +28,8 @@ _CLEARLY = 1.35
 """The least ratio that an eye tells apart at once."""
 
 
-class _NoRoom(Exception):  # noqa: N818 - a layout is drawn again, nothing is wrong
-    """A thing found no place."""
+class _NoRoom(Exception):
+    """A thing found no place: nothing is wrong, the layout is drawn again."""
 
 
 class _Table:

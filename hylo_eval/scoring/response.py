@@ -111,9 +111,7 @@ class _MeasureScorer:
         truth = read_truth(task.spec.params)
         if not self._applies(truth):
             return Score.abstain(NO_TRUTH, f"the task has no truth for {self.name}")
-        predicted = to_pixels(
-            predicted_points(text), ANNOTATION_KINDS[self._KIND], truth.frame, truth.image_size
-        )
+        predicted = to_pixels(predicted_points(text), ANNOTATION_KINDS[self._KIND], truth.frame, truth.image_size)
         measure = self._measure(predicted, truth)
         if measure.value is None:
             return Score.abstain(NO_TRAJECTORY, measure.reason or "")

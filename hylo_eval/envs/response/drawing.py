@@ -2,12 +2,13 @@
 
 Every pixel comes from additions, multiplications, divisions and comparisons of float64 and from integer
 arithmetic, which IEEE 754 makes the same on every machine; no sine, no root, no font, no file. Each pixel is
-the mean of ``SUBPIXELS`` × ``SUBPIXELS`` samples.
+the mean of ``SUBPIXELS`` squared samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -109,9 +110,7 @@ class _Canvas:
         """A thick line with square ends."""
         self._stroke(start, end, radius, paint, round_ends=False)
 
-    def _stroke(
-        self, start: Place, end: Place, radius: float, paint: Colour | None, *, round_ends: bool
-    ) -> None:
+    def _stroke(self, start: Place, end: Place, radius: float, paint: Colour | None, *, round_ends: bool) -> None:
         (x, y), rows, columns = self._window(start, end, radius)
         along_x, along_y = end[0] - start[0], end[1] - start[1]
         length_squared = along_x * along_x + along_y * along_y
@@ -263,12 +262,8 @@ def _pencil(canvas: _Canvas, thing: Thing) -> None:
 def _cord(canvas: _Canvas, thing: Thing) -> None:
     paint = PAINT[thing.colour]
     for radius, colour in ((float(thing.size), _darker(paint)), (thing.size - 1.5, paint)):
-        for start, end in _pairs(thing.points):
+        for start, end in pairwise(thing.points):
             canvas.capsule(start, end, radius, colour)
-
-
-def _pairs(points: Sequence[tuple[int, int]]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    return list(zip(points[:-1], points[1:], strict=True))
 
 
 _SHADOWS = {

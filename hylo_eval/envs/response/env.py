@@ -73,15 +73,9 @@ class ResponseEnv(gymnasium.Env[Any, Any]):
         self._task = task
         self._prompt = static_instruction(task)
         self._pictures = _pictures(task, params, benchmark_folder)
-        spaces = gymnasium.spaces
         shapes = {name: picture.shape for name, picture in self._pictures.items()}
-        self.observation_space = spaces.Dict(
-            {
-                PROMPT: _text_space(self._prompt),
-                **{name: spaces.Box(0, 255, shape, "uint8") for name, shape in shapes.items()},  # pyright: ignore[reportArgumentType]
-            }
-        )
-        self.action_space = spaces.Text(min_length=0, max_length=MAX_RESPONSE_CHARACTERS)
+        self.observation_space = _observation_space(self._prompt, shapes)
+        self.action_space = gymnasium.spaces.Text(min_length=0, max_length=MAX_RESPONSE_CHARACTERS)
         self.env_spec = _env_spec(shapes)
         self.versions = installed_versions("numpy")
         self.renderer = "hylo" if "scene" in params else "files"
@@ -123,9 +117,7 @@ def _require_predicate(task: TaskSpec) -> None:
 def _pictures(task: TaskSpec, params: Mapping[str, Any], folder: str | None) -> dict[str, Picture]:
     """The pictures of a task by observation key."""
     if ("scene" in params) == ("images" in params) or ("scene" in params) != ("picture_digest" in params):
-        raise EnvError(
-            f"task {task.id!r} needs either the params 'scene' and 'picture_digest', or the param 'images'"
-        )
+        raise EnvError(f"task {task.id!r} needs either the params 'scene' and 'picture_digest', or the param 'images'")
     if "scene" in params:
         return {IMAGE: _drawn(task, params)}
     if folder is None:
@@ -163,15 +155,20 @@ def _drawn(task: TaskSpec, params: Mapping[str, Any]) -> Picture:
     return picture
 
 
-def _text_space(text: str) -> gymnasium.spaces.Text:
-    characters = "".join(sorted(set(text))) or " "
-    return gymnasium.spaces.Text(min_length=0, max_length=max(len(text), 1), charset=characters)
+def _observation_space(prompt: str, shapes: Mapping[str, tuple[int, ...]]) -> gymnasium.spaces.Dict:
+    import numpy as np
+
+    characters = "".join(sorted(set(prompt))) or " "
+    members: dict[str, gymnasium.Space[Any]] = {
+        PROMPT: gymnasium.spaces.Text(min_length=0, max_length=max(len(prompt), 1), charset=characters),
+        **{name: gymnasium.spaces.Box(0, 255, shape, np.uint8) for name, shape in shapes.items()},
+    }
+    return gymnasium.spaces.Dict(members)
 
 
 def _env_spec(shapes: Mapping[str, tuple[int, ...]]) -> EnvSpec:
     cameras = [
-        CameraSpec(name=name, height=shape[0], width=shape[1], orientation="upright")
-        for name, shape in shapes.items()
+        CameraSpec(name=name, height=shape[0], width=shape[1], orientation="upright") for name, shape in shapes.items()
     ]
     return EnvSpec(
         cameras=tuple(cameras),

@@ -83,9 +83,7 @@ def load_picture(folder: Path, picture: PictureFile) -> NDArray[np.uint8]:
     """
     content = _read(folder, picture.path)
     if hashlib.sha256(content).hexdigest() != picture.sha256:
-        raise EnvError(
-            f"the picture {picture.path!r} is not the one the benchmark was made with: its SHA-256 differs"
-        )
+        raise EnvError(f"the picture {picture.path!r} is not the one the benchmark was made with: its SHA-256 differs")
     pixels = _decode(content, picture.path)
     if pixels.shape[:2] != (picture.height, picture.width):
         raise EnvError(
@@ -109,9 +107,7 @@ def _read(folder: Path, path: str) -> bytes:
         return found.read_bytes()
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise EnvError(
-            f"cannot read the picture {path!r} beside the benchmark file ({folder}): {reason}"
-        ) from error
+        raise EnvError(f"cannot read the picture {path!r} beside the benchmark file ({folder}): {reason}") from error
 
 
 def _decode(content: bytes, path: str) -> NDArray[np.uint8]:

@@ -54,12 +54,14 @@ _LINES = ("pencil", "cord")
 
 def _points(value: object) -> tuple[Point, ...]:
     def check(item: Any, path: str) -> None:
-        if not isinstance(item, (list, tuple)) or len(item) != 2:  # pyright: ignore[reportUnknownArgumentType]
+        coordinates = sequence_of(path, check_coordinate)(item)
+        if len(coordinates) != 2:
             raise ContractError(f"must be a point [x, y], not {describe(item)}", path=path)
-        for index, coordinate in enumerate(item):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-            check_integer(coordinate, f"{path}[{index}]", minimum=0, below=MAX_SIDE_PX)
 
-    return tuple(tuple(item) for item in sequence_of("points", check)(value))  # pyright: ignore[reportReturnType]
+    def check_coordinate(item: Any, path: str) -> None:
+        check_integer(item, path, minimum=0, below=MAX_SIDE_PX)
+
+    return tuple((x, y) for x, y in sequence_of("points", check)(value))
 
 
 @attrs.frozen(kw_only=True)
@@ -76,9 +78,7 @@ class Thing(Contract):
         label: The character on a card; nothing else has one.
     """
 
-    kind: Literal["ball", "block", "mug", "plate", "card", "pencil", "cord"] = attrs.field(
-        validator=one_of(*KINDS)
-    )
+    kind: Literal["ball", "block", "mug", "plate", "card", "pencil", "cord"] = attrs.field(validator=one_of(*KINDS))
     size: int = attrs.field(validator=integer(minimum=1, below=MAX_SIDE_PX))
     points: tuple[tuple[int, int], ...] = attrs.field(converter=_points)
     colour: str = attrs.field(default="", validator=one_of("", *COLOURS))
@@ -167,6 +167,4 @@ class Scene(Contract):
 
     def of_kind(self, kind: str, colour: str = "") -> tuple[Thing, ...]:
         """The things of a kind, and of a colour where one is given, in the order they are painted."""
-        return tuple(
-            thing for thing in self.things if thing.kind == kind and colour in ("", thing.colour)
-        )
+        return tuple(thing for thing in self.things if thing.kind == kind and colour in ("", thing.colour))

@@ -28,12 +28,21 @@ _NO_ANNOTATION: Mapping[str, Any] = FrozenMapping({})
 
 
 def _optional_mapping(path: str) -> Any:
-    convert = freeze_mapping(path)
-    return attrs.field(default=None, converter=lambda value: None if value is None else convert(value))
+    freeze_members = freeze_mapping(path)
+
+    def convert(value: object) -> Any:
+        return None if value is None else freeze_members(value)
+
+    field: Any = attrs.field(default=None, converter=convert)
+    return field
 
 
 def _optional_list(path: str) -> Any:
-    return attrs.field(default=None, converter=lambda value: None if value is None else freeze(value, path))
+    def convert(value: object) -> Any:
+        return None if value is None else freeze(value, path)
+
+    field: Any = attrs.field(default=None, converter=convert)
+    return field
 
 
 @attrs.frozen(kw_only=True)
@@ -62,16 +71,12 @@ class ResponseTruth(Contract):
 
     answer: Mapping[str, Any] = attrs.field(converter=freeze_mapping("answer"))
     contract: Mapping[str, Any] = attrs.field(converter=freeze_mapping("contract"))
-    mode: Literal["answer", "answer_and_annotation"] = attrs.field(
-        validator=one_of("answer", "answer_and_annotation")
-    )
+    mode: Literal["answer", "answer_and_annotation"] = attrs.field(validator=one_of("answer", "answer_and_annotation"))
     answer_weight: float = attrs.field(validator=number(minimum=0))
     annotation_weight: float = attrs.field(validator=number(minimum=0))
     annotation: Mapping[str, Any] | None = _optional_mapping("annotation")
     image_size: tuple[float, ...] | None = _optional_list("image_size")
-    formula: Literal["gated", "additive"] = attrs.field(
-        default="gated", validator=one_of("gated", "additive")
-    )
+    formula: Literal["gated", "additive"] = attrs.field(default="gated", validator=one_of("gated", "additive"))
     format_weight: float = attrs.field(default=0.0, validator=number(minimum=0))
     annotation_tau: float | None = attrs.field(default=None, validator=number(optional=True, minimum=0))
     point_half_life_px: float | None = attrs.field(default=None, validator=number(optional=True, minimum=0))
@@ -198,6 +203,8 @@ def is_correct(score: TraceScore, truth: ResponseTruth) -> bool:
     """Binary success: the answer is right and, in annotation mode, the annotation scores at least tau."""
     if score.values["answer_reward"] != 1.0:
         return False
-    return truth.annotation_tau is None or truth.mode == "answer" or (
-        score.values["annotation_reward"] >= truth.annotation_tau
+    return (
+        truth.annotation_tau is None
+        or truth.mode == "answer"
+        or (score.values["annotation_reward"] >= truth.annotation_tau)
     )
