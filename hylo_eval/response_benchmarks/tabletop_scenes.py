@@ -148,7 +148,7 @@ def _nearest_card(table: _Table, number: int) -> Question:
     near, second = sorted(squared_distance(card.centre, target.centre) for card in cards)[:2]
     if second < _CLEARLY**2 * near:
         raise _NoRoom
-    table.distract(tuple({"ball", "block"} - {kind}), 2)
+    table.distract([other for other in ("ball", "block") if other != kind], 2)
     return Question(ask="nearest_card", kind=kind, colour=colour)
 
 
