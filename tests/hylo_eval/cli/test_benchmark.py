@@ -24,11 +24,13 @@ def test_show_says_what_a_benchmark_consists_of(hylo):
 
 @pytest.mark.parametrize("name", sorted(benchmark_files()))
 def test_show_prints_every_task_of_every_benchmark(name, hylo):
-    """One line a task where output is no terminal, however long."""
+    """One line a task where output is no terminal, however long; line ends of a prompt are written as such."""
     benchmark = find_benchmark(name)
     lines = hylo("benchmark", "show", name).out.splitlines()[-len(benchmark.tasks) :]
     assert [line.split()[:2] for line in lines] == [[str(index), task.id] for index, task in enumerate(benchmark.tasks)]
-    assert all(line.endswith(task.instruction) for line, task in zip(lines, benchmark.tasks, strict=True))
+    assert all(
+        line.endswith(task.instruction.replace("\n", "\\n")) for line, task in zip(lines, benchmark.tasks, strict=True)
+    )
 
 
 def test_show_json_is_the_file_with_the_digest(hylo):

@@ -64,7 +64,9 @@ def test_things_do_not_touch_but_for_the_ball_on_its_plate():
     for scene in SCENES.values():
         for index, thing in enumerate(scene.things):
             left, top, right, bottom = thing.box
-            assert 0 < left and 0 < top and right < scene.width and bottom < scene.height
+            assert min(left, top) > 0
+            assert right < scene.width
+            assert bottom < scene.height
             for other in scene.things[:index]:
                 if {thing.kind, other.kind} == {"ball", "plate"}:
                     continue
