@@ -21,6 +21,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "hylo_eval.cli.doctor:doctor",
         "Say what is installed here, what works, and how to fix what does not.",
     ),
+    "verify": ("hylo_eval.cli.verify:verify", "Grade the task of a verifier.toml."),
+    "verify-candidate": ("hylo_eval.cli.verify:verify_candidate", "Grade an answer that was extracted already."),
 }
 """Name, reference and one line of every command."""
 

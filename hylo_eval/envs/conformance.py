@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from hylo_core.instruction import matches_instruction
 from hylo_core.spec import EnvSpec
 from hylo_core.task import InitStateRef, TaskInstance, TaskSpec
 from hylo_eval.conformance import Broken, ConformanceReport, NotApplicable, Rule, run_rules
+from hylo_eval.envs.fingerprint import absorb, digest_of, disturb_global_generators, freeze_arrays
 from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS
 from hylo_eval.errors import EvalError
 
@@ -100,17 +100,17 @@ class _Subject:
 
         The global generators are set differently every time, so that what is drawn from them shows.
         """
-        _disturb_global_generators()
+        disturb_global_generators()
         observation, info = self.reset(index, env)
         sha = hashlib.sha256(repr(sorted(info.items())).encode())
         generator = np.random.default_rng(7)
         for _ in range(EPISODE_STEPS):
-            _absorb(sha, observation)
+            absorb(sha, observation)
             observation, reward, terminated, truncated, info = env.step(self.action(generator))
             sha.update(repr((float(reward), bool(terminated), bool(truncated), info[SUCCESS])).encode())
             if terminated or truncated:
                 break
-        _absorb(sha, observation)
+        absorb(sha, observation)
         return sha.hexdigest()
 
 
@@ -277,12 +277,12 @@ def _observations_stay_what_they_were(subject: _Subject) -> None:
     first, _ = subject.reset()
     generator = np.random.default_rng(0)
     second, *_ = subject.env.step(subject.action(generator))
-    kept = {id(item): _digest_of(item) for item in (first, second)}
+    kept = {id(item): digest_of(item) for item in (first, second)}
     for item in (first, second):
-        _freeze_arrays(item)
+        freeze_arrays(item)
     subject.env.step(subject.action(generator))
     subject.reset(len(subject.instances) - 1)
-    if any(_digest_of(item) != kept[id(item)] for item in (first, second)):
+    if any(digest_of(item) != kept[id(item)] for item in (first, second)):
         raise Broken("an observation changed after it was returned")
 
 
@@ -392,29 +392,3 @@ def _spec(subject: _Subject) -> EnvSpec:
     if not isinstance(spec, EnvSpec):
         raise Broken(f"env_spec is {spec!r}")
     return spec
-
-
-def _disturb_global_generators() -> None:
-    entropy = random.SystemRandom().getrandbits(32)
-    random.seed(entropy)
-    # The legacy global generator is the one that simulators draw from behind one's back.
-    np.random.seed(entropy)  # noqa: NPY002
-
-
-def _absorb(sha: Any, observation: Mapping[str, Any]) -> None:
-    for name in sorted(observation):
-        value = observation[name]
-        sha.update(name.encode())
-        sha.update(value.encode() if isinstance(value, str) else np.ascontiguousarray(value).tobytes())
-
-
-def _digest_of(observation: Mapping[str, Any]) -> str:
-    sha = hashlib.sha256()
-    _absorb(sha, observation)
-    return sha.hexdigest()
-
-
-def _freeze_arrays(observation: Mapping[str, Any]) -> None:
-    for value in observation.values():
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False

@@ -251,17 +251,19 @@ def _observation_space(simulator: Any, image_size: int) -> gymnasium.spaces.Dict
     return gymnasium.spaces.Dict(spaces)
 
 
+_LAYOUT = (
+    "gripper position (3), finger positions (2), gripper velocity (3), finger velocities (2); velocities a control step"
+)
+_LAYOUT_WITH_OBJECT = (
+    "gripper position (3), object position (3), object relative to gripper (3), finger positions (2), "
+    "object euler angles (3), object velocity relative to gripper (3), object angular velocity (3), "
+    "gripper velocity (3), finger velocities (2); velocities a control step"
+)
+
+
 def _env_spec(simulator: Any, image_size: int) -> EnvSpec:
     has_object = bool(simulator.has_object)
     state_size = int(simulator.observation_space["observation"].shape[0])
-    layout = (
-        "gripper position (3), object position (3), object relative to gripper (3), finger positions (2), "
-        "object euler angles (3), object velocity relative to gripper (3), object angular velocity (3), "
-        "gripper velocity (3), finger velocities (2); velocities a control step"
-        if has_object
-        else "gripper position (3), finger positions (2), gripper velocity (3), finger velocities (2); "
-        "velocities a control step"
-    )
     camera = CameraSpec(name=IMAGE, height=image_size or 1, width=image_size or 1, orientation="upright")
     return EnvSpec(
         action=(
@@ -298,7 +300,7 @@ def _env_spec(simulator: Any, image_size: int) -> EnvSpec:
                 shape=(state_size,),
                 unit="mixed",
                 frame="world",
-                layout=layout,
+                layout=_LAYOUT_WITH_OBJECT if has_object else _LAYOUT,
                 privileged=has_object,
             ),
             StateSpec(

@@ -28,7 +28,7 @@ MEGABYTES_LIMIT = 300
 SET_RESPONSES_A_SECOND = 2_000
 
 
-def call(response, annotation_type="bbox", truth=(10, 10, 90, 80), answer=3, **options):  # noqa: ANN003 - as everywhere in the tests
+def call(response, annotation_type="bbox", truth=(10, 10, 90, 80), answer=3, **options):
     """The arguments of one call."""
     scorer = "soft_iou" if annotation_type.startswith("bbox") else "soft_distance"
     return {

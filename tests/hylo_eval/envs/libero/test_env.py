@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from hylo_core.seeds import derive_seed
+from hylo_core.task import Predicate
+from hylo_eval.envs.libero.goal import Goal
 from hylo_eval.envs.libero.installation import configured, find_installation
 from hylo_eval.envs.mujoco_state import model_digest, state_digest
 from hylo_eval.errors import EnvError
@@ -162,6 +164,18 @@ def test_numpys_global_generator_is_left_alone(soup):
     env.step(OPEN)
     drawn += list(np.random.random(2))  # noqa: NPY002
     np.testing.assert_array_equal(drawn, expected)
+
+
+def test_a_goal_that_says_something_else_is_marked_and_does_not_decide(soup, monkeypatch):
+    """With the opposite of the task's goal our evaluation holds at once; success stays the simulator's verdict."""
+    env, found = soup
+    opposite = Predicate("expr", expr="(not (in alphabet_soup_1 basket_1_contain_region))")
+    monkeypatch.setattr(env, "_goal", Goal(opposite, env._simulation.object_names))
+    infos = [reset(env, found[0])[1], env.step(OPEN)[-1]]
+    for info in infos:
+        assert info["goal"] == (True,)
+        assert info["success"] is False
+        assert info["disagreement"] is True
 
 
 @pytest.mark.parametrize("failures", [2, 10])

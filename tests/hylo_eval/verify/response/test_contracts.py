@@ -75,8 +75,8 @@ def test_unknown_truth_type_is_a_message():
 
 def test_public_names_load_on_demand():
     """Every name of the table loads; any other is an attribute error."""
-    assert all(getattr(verify, name) is not None for name in verify._MODULES)
-    assert list(verify._MODULES) == sorted(verify._MODULES)
-    assert set(verify._MODULES) <= set(dir(verify))
+    assert all(getattr(verify, name) is not None for name in verify._HOMES)
+    assert list(verify._HOMES) == sorted(verify._HOMES)
+    assert set(verify._HOMES) <= set(dir(verify))
     with pytest.raises(AttributeError, match="no attribute 'score'"):
         _ = verify.score

@@ -20,7 +20,7 @@ CASES = REPOSITORY.parent / "shared" / "cases" / "trace" / "cases.jsonl"
 BOX = [0, 0, 10, 10]
 
 
-def score(response, answer=4, answer_type="integer", annotation=BOX, annotation_type="bbox", **options):  # noqa: ANN003 - as everywhere in the tests
+def score(response, answer=4, answer_type="integer", annotation=BOX, annotation_type="bbox", **options):
     contract = resolve_reward_contract(answer_type=answer_type, annotation_type=annotation_type)
     return score_trace_response(
         response=response,
