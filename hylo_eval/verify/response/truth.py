@@ -33,16 +33,14 @@ def _optional_mapping(path: str) -> Any:
     def convert(value: object) -> Any:
         return None if value is None else freeze_members(value)
 
-    field: Any = attrs.field(default=None, converter=convert)
-    return field
+    return cast("Any", attrs.field(default=None, converter=convert))
 
 
 def _optional_list(path: str) -> Any:
     def convert(value: object) -> Any:
         return None if value is None else freeze(value, path)
 
-    field: Any = attrs.field(default=None, converter=convert)
-    return field
+    return cast("Any", attrs.field(default=None, converter=convert))
 
 
 @attrs.frozen(kw_only=True)
