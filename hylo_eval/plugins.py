@@ -92,6 +92,12 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "that distance on a scale of 0 to 1; no trace is 0",
         ),
         Plugin("latency_p95", "hylo_eval.scoring.latency:LatencyP95", "95th percentile of seconds per reply"),
+        Plugin(
+            "verdict",
+            "hylo_eval.scoring.verdict:VerdictScorer",
+            "the answer under the task's params.verifier, in process",
+        ),
+        Plugin("grade", "hylo_eval.scoring.grade:GradeScorer", "the latest grade that a verdict grader recorded"),
     ),
     "safety": (
         Plugin("finite", "hylo_eval.safety.finite:NonFiniteGuard", "refuses actions that are not finite"),
@@ -99,7 +105,13 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
         Plugin("rate", "hylo_eval.safety.rate:RateLimit", "bounds the change from one action to the next"),
         Plugin("box", "hylo_eval.safety.workspace:WorkspaceBox", "keeps the end effector in a box"),
     ),
-    "graders": (),
+    "graders": (
+        Plugin(
+            "verdict",
+            "hylo_eval.grading.verdict:VerdictGrader",
+            "a verifier.toml of any mode, on a workspace or an answer",
+        ),
+    ),
 }
 
 

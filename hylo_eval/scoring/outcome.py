@@ -13,6 +13,12 @@ NO_ACTION = "no_action"
 SUCCESS_AT_RESET = "success_at_reset"
 ENDED_ON_SUCCESS = "ended_on_success"
 NOT_RECORDED = "not_recorded"
+NOT_GRADED = "not_graded"
+INVALID_TASK = "invalid_task"
+NO_VERIFIER = "no_verifier"
+NOT_PURE = "not_pure"
+NO_TRUTH = "no_truth"
+NO_TRAJECTORY = "no_trajectory"
 
 REASONS = {
     AGENT_ERROR: "the agent raised, or its action was misshapen or not finite",
@@ -23,10 +29,18 @@ REASONS = {
     SUCCESS_AT_RESET: "success held before any action",
     ENDED_ON_SUCCESS: "the episode ended because it succeeded, so nobody knows its end",
     NOT_RECORDED: "the trace does not hold what the scorer reads",
+    NOT_GRADED: "nobody has judged the episode yet",
+    INVALID_TASK: "the task's own verifier cannot be met by any answer",
+    NO_VERIFIER: "the task carries no verifier",
+    NOT_PURE: "the task's verifier needs a process or a network, which a scorer may not use",
+    NO_TRUTH: "the task has no truth of the kind the scorer compares with",
+    NO_TRAJECTORY: "the response holds no trajectory, and no finite distance says so",
 }
 """Why a scorer abstains, and what each reason means."""
 
-INFRASTRUCTURE_REASONS = frozenset({INFRA, UNFINISHED, CANCELLED, SUCCESS_AT_RESET})
+INFRASTRUCTURE_REASONS = frozenset(
+    {INFRA, UNFINISHED, CANCELLED, SUCCESS_AT_RESET, INVALID_TASK, NO_VERIFIER, NOT_PURE}
+)
 """Reasons that are nobody's behaviour: a run with one of them is not complete."""
 
 ALLOW_INITIAL_SUCCESS = "allow_initial_success"

@@ -18,17 +18,12 @@ from hylo_core.frozen import thaw
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeTrace
-from hylo_eval.scoring.outcome import NO_ACTION, REASONS, abstention
+from hylo_eval.scoring.outcome import NO_ACTION, NO_TRAJECTORY, NO_TRUTH, REASONS, abstention
 
 if TYPE_CHECKING:
     from hylo_eval.verify.response.frames import CoordinateFrame
     from hylo_eval.verify.response.measure import Measure
     from hylo_eval.verify.response.truth import ResponseTruth
-
-NO_TRUTH = "no_truth"
-"""The task has no truth of the kind that a scorer compares with: there is nothing to score."""
-NO_TRAJECTORY = "no_trajectory"
-"""The response holds no trajectory, and no finite distance says so."""
 
 
 class TraceResponseScorer:
@@ -110,11 +105,11 @@ class _MeasureScorer:
             return text
         truth = read_truth(task.spec.params)
         if not self._applies(truth):
-            return Score.abstain(NO_TRUTH, f"the task has no truth for {self.name}")
+            return Score.abstain(NO_TRUTH, REASONS[NO_TRUTH])
         predicted = to_pixels(predicted_points(text), ANNOTATION_KINDS[self._KIND], truth.frame, truth.image_size)
         measure = self._measure(predicted, truth)
         if measure.value is None:
-            return Score.abstain(NO_TRAJECTORY, measure.reason or "")
+            return Score.abstain(NO_TRAJECTORY, measure.reason or REASONS[NO_TRAJECTORY])
         metadata = {"measure": measure.id, **measure.metadata, **truth.frame.metadata()}
         return Score(measure.value, measure.reason or "", metadata)
 
