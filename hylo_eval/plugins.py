@@ -38,6 +38,7 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
         Plugin("metaworld", "hylo_eval.envs.metaworld:MetaworldEnv", "the 50 Meta-World tasks"),
         Plugin("libero", "hylo_eval.envs.libero:LiberoFactory", "the 130 LIBERO tasks"),
         Plugin("gymnasium", "hylo_eval.envs.gymnasium:GymnasiumEnv", "any registered Gymnasium id"),
+        Plugin("response", "hylo_eval.envs.response:ResponseEnv", "a question about pictures, answered in text"),
     ),
     "agents": (
         Plugin("zero", "hylo_eval.agents.baselines:ZeroAgent", "the zero action at every step"),
@@ -59,6 +60,12 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "hylo_eval.agents.libero_scripted:LiberoScripted",
             "solves libero_object from privileged state",
         ),
+        Plugin(
+            "response-scripted",
+            "hylo_eval.agents.response_scripted:ResponseScripted",
+            "answers from the truth, sometimes wrongly",
+        ),
+        Plugin("chat", "hylo_eval.agents.chat:ChatAgent", "a model behind an OpenAI-compatible chat endpoint"),
     ),
     "scorers": (
         Plugin("success", "hylo_eval.scoring.success:Success", "success as the task defines it (success_at)"),
@@ -69,6 +76,20 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "safety_interventions",
             "hylo_eval.scoring.counts:SafetyInterventions",
             "actions a safety filter changed or stopped",
+        ),
+        Plugin("response", "hylo_eval.scoring.response:TraceResponseScorer", "a text response by the Trace contract"),
+        Plugin(
+            "response_success",
+            "hylo_eval.scoring.response:ResponseSuccess",
+            "answer right, annotation at least tau",
+        ),
+        Plugin("points_in_region", "hylo_eval.scoring.response:PointsInRegion", "share of points in the task's region"),
+        Plugin("exact_count", "hylo_eval.scoring.response:ExactCount", "exactly as many points as asked for"),
+        Plugin("trajectory_rmse", "hylo_eval.scoring.response:TrajectoryRmse", "distance from the true visual trace"),
+        Plugin(
+            "trajectory_similarity",
+            "hylo_eval.scoring.response:TrajectorySimilarity",
+            "that distance on a scale of 0 to 1; no trace is 0",
         ),
         Plugin("latency_p95", "hylo_eval.scoring.latency:LatencyP95", "95th percentile of seconds per reply"),
         Plugin(

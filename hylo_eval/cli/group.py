@@ -18,7 +18,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),
     "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
-    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate or freeze a benchmark."),
+    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze or import a benchmark."),
     "check-env": ("hylo_eval.cli.check_env:check_env", "Check an environment against the contract."),
     "doctor": (
         "hylo_eval.cli.doctor:doctor",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from hylo_eval.benchmarks import env_of, find_benchmark
+from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
 from hylo_eval.options import split_pairs
@@ -81,7 +81,12 @@ def evaluate_command(**options: Any) -> EvalResult:
         max_steps=options["max_steps"],
     )
     env_name, env_defaults = env_of(benchmark)
-    env = making.make_env_factory(env_name, env_defaults, split_pairs(options["env_arg"], "--env-arg"))
+    env = making.make_env_factory(
+        env_name,
+        env_defaults,
+        split_pairs(options["env_arg"], "--env-arg"),
+        folder=benchmark_folder(options["benchmark"]),
+    )
     agent = making.make_agent(options["agent"], split_pairs(options["agent_arg"], "--agent-arg"))
     scorers = [making.make_scorer(name) for name in options["scorers"]] or None
     safety = making.make_safety(options["safety"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, cast
 import attrs
 
 from hylo_eval import plugins
+from hylo_eval.envs.protocol import BENCHMARK_FOLDER
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.options import read_options, split_pairs
 
@@ -25,8 +27,17 @@ class Made:
     options: Mapping[str, Any]
 
 
-def make_env_factory(name: str, defaults: Mapping[str, Any], given: Mapping[str, str]) -> Made:
+def make_env_factory(
+    name: str, defaults: Mapping[str, Any], given: Mapping[str, str], *, folder: Path | None = None
+) -> Made:
     """The env factory of an alias or reference, with a benchmark's default options under those of the command line.
+
+    Args:
+        name: Alias or reference.
+        defaults: The benchmark's options.
+        given: Options of the command line.
+        folder: Where the benchmark file lies. A factory with the option ``benchmark_folder`` gets it; what it reads
+            there is identified by digest, so the place is not part of what the manifest says.
 
     Raises:
         EvalError: No such factory, or an option it does not have.
@@ -36,7 +47,10 @@ def make_env_factory(name: str, defaults: Mapping[str, Any], given: Mapping[str,
         **read_options(factory, defaults, what=f"env {name!r}"),
         **read_options(factory, given, what=f"env {name!r}"),
     }
-    return Made(factory, {"ref": plugins.ref_of("envs", name), "options": options}, options)
+    ref = {"ref": plugins.ref_of("envs", name), "options": options}
+    if folder is not None and BENCHMARK_FOLDER in inspect.signature(factory).parameters:
+        options = {BENCHMARK_FOLDER: str(folder), **options}
+    return Made(factory, ref, options)
 
 
 def make_agent(name: str, given: Mapping[str, str]) -> Made:

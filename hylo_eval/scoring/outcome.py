@@ -17,6 +17,8 @@ NOT_GRADED = "not_graded"
 INVALID_TASK = "invalid_task"
 NO_VERIFIER = "no_verifier"
 NOT_PURE = "not_pure"
+NO_TRUTH = "no_truth"
+NO_TRAJECTORY = "no_trajectory"
 
 REASONS = {
     AGENT_ERROR: "the agent raised, or its action was misshapen or not finite",
@@ -31,6 +33,8 @@ REASONS = {
     INVALID_TASK: "the task's own verifier cannot be met by any answer",
     NO_VERIFIER: "the task carries no verifier",
     NOT_PURE: "the task's verifier needs a process or a network, which a scorer may not use",
+    NO_TRUTH: "the task has no truth of the kind the scorer compares with",
+    NO_TRAJECTORY: "the response holds no trajectory, and no finite distance says so",
 }
 """Why a scorer abstains, and what each reason means."""
 

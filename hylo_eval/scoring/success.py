@@ -1,4 +1,8 @@
-"""Success: at any step, at the last step, and as the task defines it."""
+"""Success: at any step, at the last step, and as the task defines it.
+
+Where the task's predicate is ``response_correct`` the environment judges nothing: all three score the recorded
+text against the truth in the task's params, so that no two of them can disagree about a response.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,9 @@ from hylo_core.score import Score
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeStatus, EpisodeTrace
 from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention
+
+RESPONSE_CORRECT = "response_correct"
+"""The builtin predicate that is scored from the text of the response."""
 
 
 class SuccessOnce:
@@ -22,6 +29,8 @@ class SuccessOnce:
         failed = _ended_badly(trace)
         if failed is not None:
             return failed
+        if _is_response(task):
+            return _response_success(trace, task)
         first = next((step.index for step in trace.steps if step.success), None)
         if first is None:
             return Score(0.0, f"no success in {len(trace.steps)} steps")
@@ -45,6 +54,8 @@ class SuccessAtEnd:
         failed = _ended_badly(trace)
         if failed is not None:
             return failed
+        if _is_response(task):
+            return _response_success(trace, task)
         at_end = trace.end.success_at_end if trace.end else None
         if at_end is None:
             return Score.abstain(ENDED_ON_SUCCESS, REASONS[ENDED_ON_SUCCESS])
@@ -69,3 +80,13 @@ def _ended_badly(trace: EpisodeTrace) -> Score | None:
     if trace.status is EpisodeStatus.SIM_UNSTABLE:
         return Score(0.0, f"the simulation became unstable: {trace.end.reason if trace.end else ''}")
     return None
+
+
+def _is_response(task: TaskInstance) -> bool:
+    return task.spec.success.name == RESPONSE_CORRECT
+
+
+def _response_success(trace: EpisodeTrace, task: TaskInstance) -> Score:
+    from hylo_eval.scoring.response import ResponseSuccess
+
+    return ResponseSuccess().score(trace, task)
