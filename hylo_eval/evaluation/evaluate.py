@@ -24,6 +24,7 @@ from hylo_eval.evaluation.manifest import RunSetup, build_manifest, describe_saf
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
+from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.scoring.aggregate import ScoreSummary
 from hylo_eval.scoring.counts import SafetyInterventions, Steps
 from hylo_eval.scoring.latency import LatencyP95
@@ -215,8 +216,7 @@ def _preflight(
     filters = worker.safety or ()
     if env is not None:
         filters = worker.filters(env)
-        for safety_filter in filters:
-            safety_filter.begin(spec_of(env), env.action_space)
+        begin_filters(filters, spec_of(env), env.action_space)
         _meet(agent, spec_of(env))
         differences = compare_specs(spec_of(env), agent.spec)
         _refuse_mismatch(differences)

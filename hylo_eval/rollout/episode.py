@@ -27,13 +27,14 @@ from hylo_core.trace import (
 from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
 from hylo_eval.envs.protocol import spec_of
-from hylo_eval.errors import AgentError, EnvError, SafetyAbort
+from hylo_eval.errors import AgentError, EnvError, EvalError, SafetyAbort
 from hylo_eval.rollout.blame import status_of
-from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, volatile_of
+from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_integers, volatile_of
 from hylo_eval.rollout.observe import ObservationView, read_only
 from hylo_eval.rollout.signals import end_reason, flag, reward_of, success_of
 from hylo_eval.rollout.start import describe_start, now
 from hylo_eval.safety.finite import NonFiniteGuard
+from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
 
 if TYPE_CHECKING:
@@ -238,8 +239,7 @@ class _Episode:
     def _open(self, instruction: str) -> AgentSession:
         self.phase = "filter"
         env_spec = spec_of(self.env)
-        for safety_filter in self.safety:
-            safety_filter.begin(env_spec, self.env.action_space)
+        begin_filters(self.safety, env_spec, self.env.action_space)
         self.phase = "open"
         seed = derive_seed(self.instance.key, "agent")
         self.session = self.agent.open_episode(self.instance, instruction, seed)
@@ -252,8 +252,8 @@ class _Episode:
         spec = self.instance.spec
         clock, env, writer = self.clock, self.env, self.writer
         shape = action_shape(env.action_space)
-        discrete = shape == () and not hasattr(env.action_space, "low")
-        buffer = ChunkBuffer(shape, self.agent.spec.replan)
+        choices = None if shape is None or hasattr(env.action_space, "low") else env.action_space
+        buffer = ChunkBuffer(shape, self.agent.spec.replan, integers=takes_integers(env.action_space))
         for index in range(spec.max_steps):
             if self.stop is not None and self.stop():
                 raise KeyboardInterrupt("the run was stopped")
@@ -269,9 +269,10 @@ class _Episode:
                     volatile |= volatile_of(reply)
             proposed = buffer.pop()
             applied = proposed if shape is None else self._filter(index, proposed, observation)
+            command = applied if choices is None else choice(choices, applied)
             self.phase = "step"
             before = clock()
-            observation, reward, terminated, truncated, info = env.step(applied.item() if discrete else applied)
+            observation, reward, terminated, truncated, info = env.step(command)
             volatile["step_seconds"] = clock() - before
             success = success_of(info)
             numbers, pictures = view.split(observation)
@@ -325,7 +326,10 @@ class _Episode:
                 self.phase = "filter"
                 if filtered.abort:
                     raise SafetyAbort(f"{safety_filter.name}: {filtered.reason}")
+                if filtered.action.shape != action.shape:
+                    raise EvalError(f"the {safety_filter.name} filter made an action of shape {filtered.action.shape}")
                 action = filtered.action
+                action.setflags(write=False)
             if type(safety_filter) is NonFiniteGuard:
                 known_finite = action
         # The sum is finite only if every entry is; it can also overflow, so a miss is looked at again.

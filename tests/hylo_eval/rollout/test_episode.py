@@ -15,6 +15,7 @@ from hylo_eval import AgentError, EnvError, EvalError, FilteredAction, Reply, re
 from hylo_eval.rollout.episode import EpisodeResult
 from hylo_eval.safety.bounds import ActionBounds
 from hylo_eval.safety.finite import NonFiniteGuard
+from hylo_eval.safety.rate import RateLimit
 from tests.episodes import FunctionAgent, ScriptedEnv, instance, task
 
 Run = Callable[..., tuple[EpisodeResult, EpisodeTrace]]
@@ -450,3 +451,28 @@ def test_a_reply_no_trace_can_hold_is_the_agents_fault(run: Run, reply: Reply, m
     result, trace = run(agent=FunctionAgent(lambda observation, replies: reply))
     assert (result.end.status, trace.errors[0].phase) == (EpisodeStatus.AGENT_ERROR, "act")
     assert message in trace.errors[0].message
+
+
+def test_a_rate_limit_holds_against_an_agent_that_reuses_its_buffer(run: Run) -> None:
+    """The action it compares with is a copy: with the agent's own array every change would look like none."""
+    buffer = np.zeros(2)
+
+    def act(observation: Any, replies: int) -> Any:
+        buffer[:] = 1.0 if replies % 2 else -1.0
+        return buffer
+
+    _, trace = run(agent=FunctionAgent(act), safety=[RateLimit(0.1)])
+    assert [step.applied[0] for step in trace.steps[:3]] == [-1.0, -0.9, -1.0]
+
+
+def test_an_env_that_writes_to_its_action_is_found_out(run: Run) -> None:
+    """The trace says what reached the env, not what the env made of it."""
+
+    class Clips(ScriptedEnv):
+        def step(self, action: Any) -> Any:
+            action[:] = 9.0
+            return super().step(action)
+
+    result, trace = run(Clips(), FunctionAgent(lambda observation, replies: np.full(2, 5.0)), safety=[ActionBounds()])
+    assert result.end.status is EpisodeStatus.ENV_ERROR
+    assert "read-only" in trace.errors[0].message
