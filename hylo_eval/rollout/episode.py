@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from hylo_core.canonical import describe
+from hylo_core.errors import clean_text, describe_error, message_of
+from hylo_core.instruction import matches_instruction
 from hylo_core.seeds import derive_seed
 from hylo_core.trace import (
     ArrayLayout,
@@ -31,7 +35,7 @@ from hylo_eval.errors import AgentError, EnvError, EvalError, SafetyAbort
 from hylo_eval.rollout.blame import status_of
 from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_integers, volatile_of
 from hylo_eval.rollout.observe import ObservationView, read_only
-from hylo_eval.rollout.signals import end_reason, flag, reward_of, success_of
+from hylo_eval.rollout.signals import end_reason, flag, goal_of, reward_of, settle_steps_of, success_of, text_of
 from hylo_eval.rollout.start import describe_start, now
 from hylo_eval.safety.finite import NonFiniteGuard
 from hylo_eval.safety.protocol import begin_filters
@@ -119,6 +123,10 @@ def record_failure(
         return episode.fail(error)
 
 
+MAX_TRACEBACK_CHARACTERS = 65536
+"""What is kept of a traceback: the message in it can be of any length."""
+
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 _NO_BENCHMARK = BenchmarkRef(id="none", version="none", digest="none", split="none")
 
 
@@ -172,7 +180,7 @@ class _Episode:
                 self._start_failed(benchmark, attempt)
             self.fail(interrupt)
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             # The one place where what somebody's agent or simulator raises becomes an outcome.
             # Only a trace that cannot be written is none; what cannot be recorded is the environment's fault.
             if self.phase == "record" and not isinstance(error, EnvError):
@@ -200,10 +208,11 @@ class _Episode:
         phase = self.phase
         event = ErrorEvent(
             phase=phase if phase != "record" else "step",
-            error_type=type(error).__name__,
-            message=_clean(str(error)),
+            error_type=clean_text(type(error).__name__),
+            # Where an object lay in memory differs between equal runs; the traceback has it.
+            message=_ADDRESS.sub("at 0x...", message_of(error)),
             step=self.steps if phase in ("act", "filter", "step") else None,
-            volatile={"traceback": _clean("".join(traceback.format_exception(error)))},
+            volatile={"traceback": clean_text("".join(traceback.format_exception(error)), MAX_TRACEBACK_CHARACTERS)},
         )
         self.writer.error(event)
         return self._end(status_of(error, phase), phase, error=event)
@@ -216,7 +225,12 @@ class _Episode:
         self.layouts = view.layouts
         if not isinstance(info.get(members.INSTRUCTION), str):
             raise EnvError(
-                f"info[{members.INSTRUCTION!r}] must be text at reset, not {info.get(members.INSTRUCTION)!r}"
+                f"info[{members.INSTRUCTION!r}] must be text at reset, not {describe(info.get(members.INSTRUCTION))}"
+            )
+        if not matches_instruction(self.instance.spec.instruction, info[members.INSTRUCTION]):
+            raise EnvError(
+                f"info[{members.INSTRUCTION!r}] is {describe(info[members.INSTRUCTION])}, "
+                f"which does not come from the task's {describe(self.instance.spec.instruction)}"
             )
         success_of(info)
         return observation, info, view
@@ -230,9 +244,9 @@ class _Episode:
             observation=numbers,
             images=pictures or {},
             success=info[members.SUCCESS],
-            settle_steps=int(info.get(members.SETTLE_STEPS, 0)),
-            state_digest=str(info.get(members.STATE_DIGEST, "")),
-            model_digest=str(info.get(members.MODEL_DIGEST, "")),
+            settle_steps=settle_steps_of(info),
+            state_digest=text_of(info, members.STATE_DIGEST),
+            model_digest=text_of(info, members.MODEL_DIGEST),
             volatile={"reset_seconds": self.reset_seconds},
         )
 
@@ -287,8 +301,8 @@ class _Episode:
                 success,
                 numbers,
                 pictures,
-                info.get(members.GOAL),
-                info.get(members.DISAGREEMENT, False),
+                goal_of(info),
+                flag(info.get(members.DISAGREEMENT, False), "info['disagreement']"),
                 volatile,
             )
             self.phase = "record"
@@ -299,7 +313,7 @@ class _Episode:
             self.success_once = self.success_once or success
             if members.UNSTABLE in info:
                 self.phase = "step"
-                return EpisodeStatus.SIM_UNSTABLE, str(info[members.UNSTABLE]), None
+                return EpisodeStatus.SIM_UNSTABLE, text_of(info, members.UNSTABLE), None
             ended = end_reason(spec, index, event, first_success=first_success)
             if ended is not None:
                 return EpisodeStatus.COMPLETED, *ended
@@ -358,7 +372,7 @@ class _Episode:
             steps=self.steps,
             success_once=self.success_once if self.steps else None,
             success_at_end=success_at_end,
-            reason=_clean(reason),
+            reason=clean_text(reason),
             volatile=volatile,
         )
         digests = self.writer.end(event)
@@ -372,11 +386,8 @@ class _Episode:
             return ""
         try:
             self.session.close()
-        except (Exception, SystemExit) as error:  # noqa: BLE001
-            return _clean(f"{type(error).__name__}: {error}")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001
+            return describe_error(error)
         return ""
-
-
-def _clean(text: str) -> str:
-    """Text as UTF-8 can hold it: an exception's message may contain anything."""
-    return text.encode("utf-8", "backslashreplace").decode()
