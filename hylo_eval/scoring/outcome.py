@@ -13,6 +13,8 @@ NO_ACTION = "no_action"
 SUCCESS_AT_RESET = "success_at_reset"
 ENDED_ON_SUCCESS = "ended_on_success"
 NOT_RECORDED = "not_recorded"
+SCORER_ERROR = "scorer_error"
+UNREADABLE = "trace_unreadable"
 
 REASONS = {
     AGENT_ERROR: "the agent raised, or its action was misshapen or not finite",
@@ -23,10 +25,12 @@ REASONS = {
     SUCCESS_AT_RESET: "success held before any action",
     ENDED_ON_SUCCESS: "the episode ended because it succeeded, so nobody knows its end",
     NOT_RECORDED: "the trace does not hold what the scorer reads",
+    SCORER_ERROR: "the scorer raised, or returned what is no score of its kind",
+    UNREADABLE: "the trace was lost or changed after the episode",
 }
 """Why a scorer abstains, and what each reason means."""
 
-INFRASTRUCTURE_REASONS = frozenset({INFRA, UNFINISHED, CANCELLED, SUCCESS_AT_RESET})
+INFRASTRUCTURE_REASONS = frozenset({INFRA, UNFINISHED, CANCELLED, SUCCESS_AT_RESET, SCORER_ERROR, UNREADABLE})
 """Reasons that are nobody's behaviour: a run with one of them is not complete."""
 
 ALLOW_INITIAL_SUCCESS = "allow_initial_success"
