@@ -99,8 +99,12 @@ def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> Non
 
 
 def percent(share: float) -> str:
-    """``0.7`` as ``70.0 %``."""
-    return f"{100 * share:.1f} %"
+    """``0.7`` as ``70.0 %``; ``0.0 %`` and ``100.0 %`` are said of nothing else than none and all."""
+    for digits in range(1, 6):
+        text = f"{100 * share:.{digits}f}"
+        if (float(text) == 0.0) == (share == 0.0) and (float(text) == 100.0) == (share == 1.0):
+            break
+    return f"{text} %"
 
 
 def number(value: float, unit: str = "") -> str:
@@ -122,7 +126,7 @@ def describe_summary(summary: ScoreSummary) -> tuple[str, str]:
 
 def describe_abstentions(name: str, summary: ScoreSummary) -> str:
     """How many episodes a scorer said nothing about, why, and what they could have changed."""
-    reasons = ", ".join(f"{count} {printable(reason)}" for reason, count in summary.abstained.items())
+    reasons = ", ".join(f"{count} {printable_line(reason)}" for reason, count in summary.abstained.items())
     text = f"{name} abstained in {summary.n_abstained} of {summary.n_attempted}: {reasons}"
     if summary.worst_case:
         low, high = summary.worst_case
