@@ -92,6 +92,9 @@ def read_benchmark_file(path: Path) -> dict[str, Any]:
         raise EvalError(f"{path}: is nested too deeply to be a benchmark file") from error
     except tomllib.TOMLDecodeError as error:
         raise EvalError(f"{path}: is not valid TOML: {error}") from error
+    except ValueError as error:
+        # An integer of more digits than Python reads; tomllib lets it through.
+        raise EvalError(f"{path}: holds an integer of thousands of digits") from error
 
 
 def parse_benchmark(document: Mapping[str, Any], *, source: str = "") -> Benchmark:

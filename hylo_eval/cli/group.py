@@ -53,6 +53,14 @@ class SuggestingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class _ReaderLeft(Exception):
+    """A broken pipe, on its way past click."""
+
+    def __init__(self, cause: BrokenPipeError) -> None:
+        self.cause = cause
+        super().__init__(str(cause))
+
+
 class LazyGroup(SuggestingGroup):
     """A group that knows its commands' names and summaries without importing them."""
 
@@ -67,6 +75,13 @@ class LazyGroup(SuggestingGroup):
         from hylo_core.refs import load_ref
 
         return load_ref(COMMANDS[cmd_name][0])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command; click would make an exit with 1, a closed gate, of a reader that has left."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderLeft(error) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands from the literals."""
@@ -128,8 +143,10 @@ def exit_code(error: BaseException, *, debug: bool) -> int:
     from hylo_core.errors import HyloError, describe_error
 
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
-        # click and rich make it an exit with 1, which is a closed gate.
+        # rich makes it an exit with 1, which is a closed gate.
         error = error.__context__
+    if isinstance(error, _ReaderLeft):
+        error = error.cause
     if isinstance(error, SystemExit):
         # Ours is raised after this. An agent or simulator that exits with 0 has not made the command succeed.
         _say(f"error: something that was loaded ended the process: sys.exit({error.code!r})")
