@@ -92,7 +92,7 @@ def is_digest(text: str) -> bool:
 
 def describe(value: object) -> str:
     """A value as an error text shows it: short, and with its type when the text alone would mislead."""
-    text = repr(value)
+    text = _short(value) if isinstance(value, int) and not isinstance(value, bool) else _representation(value)
     if len(text) > 60:
         text = f"{text[:57]}..."
     return text if isinstance(value, (str, bool, int, float)) or value is None else f"{text} ({type(value).__name__})"
@@ -129,3 +129,10 @@ def _plain(value: Any) -> Any:
 def _short(value: int) -> str:
     # Python refuses to print integers of more than 4300 digits.
     return str(value) if abs(value) < 10**40 else f"of {value.bit_length()} bits"
+
+
+def _representation(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - it holds such an integer, or is somebody else's object
+        return f"<{type(value).__name__}>"

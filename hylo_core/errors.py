@@ -11,6 +11,9 @@
 
 from __future__ import annotations
 
+MAX_MESSAGE_CHARACTERS = 8192
+"""What is kept of an exception's message; a message may hold a whole picture."""
+
 
 class HyloError(Exception):
     """Base of every error that Hylo raises on purpose; its text is written for the person who reads it."""
@@ -70,3 +73,24 @@ class DigestMismatch(HyloError):
         self.actual = actual
         self.what = what
         super().__init__(f"{what} has digest {actual}, but {expected} is on record")
+
+
+def message_of(error: BaseException) -> str:
+    """An exception's message as UTF-8 can hold it, cut to a bounded length; never raises, whatever ``__str__`` does."""
+    try:
+        message = str(error)
+    except Exception as failure:  # noqa: BLE001 - the exception is somebody else's, and so is its __str__
+        message = f"(its message cannot be read: {type(failure).__name__})"
+    return clean_text(message)
+
+
+def describe_error(error: BaseException) -> str:
+    """``ValueError: its message``, for a sentence about what somebody else's code raised; see :func:`message_of`."""
+    return f"{clean_text(type(error).__name__)}: {message_of(error)}"
+
+
+def clean_text(text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:
+    """A text as UTF-8 can hold it, with what is beyond ``limit`` characters counted instead of kept."""
+    if len(text) > limit:
+        text = f"{text[:limit]}... ({len(text) - limit} more characters)"
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -61,12 +61,39 @@ def render_instruction(template: str, values: Mapping[str, str]) -> str:
 
 
 def matches_instruction(template: str, text: str) -> bool:
-    """Whether ``text`` can have come from ``template`` by filling its fields with something."""
-    pattern: list[str] = []
+    """Whether ``text`` can have come from ``template`` by filling its fields with something.
+
+    Every literal is looked for from the left: what a field takes more than it must is of no use to what follows. So the
+    time is that of a search, where a regular expression of many fields would try every division of the text.
+    """
+    literals, gaps = _literals(template)
+    if not gaps:
+        return text == literals[0]
+    if not text.startswith(literals[0]) or not text.endswith(literals[-1]):
+        return False
+    position = len(literals[0])
+    for literal, gap in zip(literals[1:-1], gaps, strict=False):
+        # Each field takes at least one character.
+        found = text.find(literal, position + gap)
+        if found < 0:
+            return False
+        position = found + len(literal)
+    return position + gaps[-1] <= len(text) - len(literals[-1])
+
+
+def _literals(template: str) -> tuple[list[str], list[int]]:
+    """The literal texts around the fields, and how many fields stand between each two: adjacent fields are one gap."""
+    literals, gaps = [""], list[int]()
     position = 0
     for match in _PART.finditer(template):
-        pattern.append(re.escape(template[position : match.start()]))
-        pattern.append(".+?" if match.group(1) is not None else re.escape(match.group(0)[0]))
+        literals[-1] += template[position : match.start()]
         position = match.end()
-    pattern.append(re.escape(template[position:]))
-    return re.fullmatch("".join(pattern), text, re.DOTALL) is not None
+        if match.group(1) is None:
+            literals[-1] += match.group(0)[0]
+        elif gaps and not literals[-1]:
+            gaps[-1] += 1
+        else:
+            gaps.append(1)
+            literals.append("")
+    literals[-1] += template[position:]
+    return literals, gaps

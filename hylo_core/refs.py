@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from hylo_core.errors import RefError
+from hylo_core.errors import RefError, describe_error
 
 _REF = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 
@@ -47,9 +47,9 @@ def load_ref(ref: str) -> Any:
         found: Any = importlib.import_module(parsed.module)
     except ModuleNotFoundError as error:
         raise RefError(ref, f"there is no module {error.name!r} in this environment") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # A module of somebody else's can raise anything while it is imported.
-        raise RefError(ref, f"importing {parsed.module} raised {type(error).__name__}: {error}") from error
+        raise RefError(ref, f"importing {parsed.module} raised {describe_error(error)}") from error
     for name in parsed.attribute.split("."):
         try:
             found = getattr(found, name)

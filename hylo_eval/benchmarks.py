@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import canonical_json, join
-from hylo_core.errors import ContractError, HyloError
+from hylo_core.errors import ContractError, HyloError, describe_error
 from hylo_core.refs import load_ref
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
@@ -100,6 +100,9 @@ def read_benchmark_file(path: Path) -> dict[str, Any]:
         raise EvalError(f"{path}: is nested too deeply to be a benchmark file") from error
     except tomllib.TOMLDecodeError as error:
         raise EvalError(f"{path}: is not valid TOML: {error}") from error
+    except ValueError as error:
+        # An integer of more digits than Python reads; tomllib lets it through.
+        raise EvalError(f"{path}: holds an integer of thousands of digits") from error
 
 
 def parse_benchmark(document: Mapping[str, Any], *, source: str = "") -> Benchmark:
@@ -187,8 +190,8 @@ def _from_ref(ref: str) -> Benchmark:
         benchmark = found() if callable(found) and not isinstance(found, Benchmark) else found
     except HyloError:
         raise
-    except Exception as error:  # a function of somebody else's can raise anything
-        raise EvalError(f"{ref!r} raised {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # a function of somebody else's can raise anything
+        raise EvalError(f"{ref!r} raised {describe_error(error)}") from error
     if not isinstance(benchmark, Benchmark):
         raise EvalError(f"{ref!r} is a {type(benchmark).__name__}, not a Benchmark or a function that returns one")
     return benchmark

@@ -11,6 +11,7 @@ from typing import Generic, Literal, TypeVar
 
 import attrs
 
+from hylo_core.errors import describe_error
 from hylo_eval.errors import EvalError
 
 Subject = TypeVar("Subject")
@@ -96,6 +97,6 @@ def _finding(rule: Rule[Subject], subject: Subject) -> Finding:
         return Finding(rule.name, rule.sentence, "not_applicable", str(reason))
     except Broken as reason:
         return Finding(rule.name, rule.sentence, "broken", str(reason))
-    except Exception as error:  # noqa: BLE001 - the subject is somebody else's code; what it raises is the finding
-        return Finding(rule.name, rule.sentence, "broken", f"raised {type(error).__name__}: {error}")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the subject is somebody else's code; what it raises is the finding
+        return Finding(rule.name, rule.sentence, "broken", f"raised {describe_error(error)}")
     return Finding(rule.name, rule.sentence, "kept")

@@ -109,5 +109,7 @@ class MeetsEnv(Protocol):
 
 def meet_env(agent: object, env_spec: EnvSpec) -> None:
     """Introduce an agent to an env just made; agents that adapt to nothing have no ``meet``, and nothing happens."""
-    if isinstance(agent, MeetsEnv):
-        agent.meet(env_spec)
+    # Not isinstance(agent, MeetsEnv): from Python 3.12 on that does not see what an agent passes on from another.
+    meet = getattr(agent, "meet", None)
+    if meet is not None:
+        meet(env_spec)

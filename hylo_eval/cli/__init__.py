@@ -5,6 +5,9 @@ from __future__ import annotations
 
 def main() -> None:
     """The console script ``hylo-eval``."""
-    from hylo_eval.cli.group import run
-
+    try:
+        from hylo_eval.cli.group import run
+    except KeyboardInterrupt:
+        # Pressed before there was anything to stop.
+        raise SystemExit(130) from None
     run()

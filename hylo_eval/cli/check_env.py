@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from hylo_core.errors import describe_error
 from hylo_core.task import Predicate, SeedInit, TaskSpec
 from hylo_eval import plugins
 from hylo_eval.benchmarks import benchmark_files, benchmark_folder, env_of, find_benchmark, load_benchmark
@@ -71,8 +72,8 @@ def check_env(*, name: str, task: str | None, env_arg: tuple[str, ...], as_json:
             report = check(made.value, subject.task, seeds=subject.seeds, **made.options)
         except EvalError:
             raise
-        except Exception as error:
-            raise EnvError(f"env {subject.env!r} cannot be made: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise EnvError(f"env {subject.env!r} cannot be made: {describe_error(error)}") from error
     if as_json:
         click.echo(json.dumps(_as_json(subject, made.options, report), indent=2))
     else:

@@ -6,8 +6,10 @@ inconclusive; 130 stopped by SIGINT or SIGTERM.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import threading
 from typing import Any, Final, NoReturn
 
 import click
@@ -34,6 +36,11 @@ EXIT_USAGE: Final = 2
 EXIT_INCOMPLETE: Final = 3
 EXIT_INTERRUPTED: Final = 130
 
+THREAD_SECONDS: Final = 10.0
+"""How long threads that something left behind may go on after a command is done."""
+
+_OUTPUT_ERRORS: Final = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
+
 
 class SuggestingGroup(click.Group):
     """A group that suggests a near name for a command it does not have."""
@@ -50,6 +57,14 @@ class SuggestingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class _ReaderLeft(Exception):
+    """A broken pipe, on its way past click."""
+
+    def __init__(self, cause: BrokenPipeError) -> None:
+        self.cause = cause
+        super().__init__(str(cause))
+
+
 class LazyGroup(SuggestingGroup):
     """A group that knows its commands' names and summaries without importing them."""
 
@@ -64,6 +79,13 @@ class LazyGroup(SuggestingGroup):
         from hylo_core.refs import load_ref
 
         return load_ref(COMMANDS[cmd_name][0])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command; click would make an exit with 1, a closed gate, of a reader that has left."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderLeft(error) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands from the literals."""
@@ -86,27 +108,63 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     given = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
+    _claim_closed_streams()
     try:
         code: Any = cli.main(given, prog_name="hylo-eval", standalone_mode=False)
+        sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the one place where exceptions become exit codes
         code = exit_code(error, debug=debug)
-    sys.stdout.flush()
-    sys.exit(code if isinstance(code, int) else 0)
+    _end_with_threads(code := code if isinstance(code, int) else 0)
+    sys.exit(code)
+
+
+def _claim_closed_streams() -> None:
+    """Open closed standard descriptors, before a trace gets one of their numbers and what simulators print with it."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # The lowest free number is the closed one: they are claimed in order.
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+
+
+def _end_with_threads(code: int) -> None:
+    """End the process in a while even if an agent or simulator left threads running, for which Python would wait."""
+    if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):
+        return
+
+    def end() -> None:
+        left = [thread.name for thread in threading.enumerate() if not thread.daemon]
+        _say(f"warning: ended although threads are still running: {', '.join(left)}")
+        os._exit(code)
+
+    # Idle pools end by themselves when Python tells them to.
+    timer = threading.Timer(THREAD_SECONDS, end)
+    timer.daemon = True
+    timer.start()
 
 
 def exit_code(error: BaseException, *, debug: bool) -> int:
     """The exit code of an exception, after saying on standard error what is wrong."""
-    from hylo_core.errors import HyloError
+    from hylo_core.errors import HyloError, describe_error
 
+    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+        # rich makes it an exit with 1, which is a closed gate.
+        error = error.__context__
+    if isinstance(error, _ReaderLeft):
+        error = error.cause
     if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else EXIT_USAGE
+        # Ours is raised after this. An agent or simulator that exits with 0 has not made the command succeed.
+        _say(f"error: something that was loaded ended the process: sys.exit({error.code!r})")
+        return EXIT_USAGE
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         _say(str(error) or "interrupted")
         return EXIT_INTERRUPTED
-    if isinstance(error, BrokenPipeError):
-        # Whoever read our output has left; nothing more can be said, not even at exit.
+    if isinstance(error, OSError) and error.errno in _OUTPUT_ERRORS and error.filename is None:
+        # Whoever read our output has left, or the disk it goes to is full: not even at exit can more be said there.
+        # The result was not delivered, so this is never 0, which is an open gate.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if not isinstance(error, BrokenPipeError):
+            _say(f"error: cannot write to standard output: {error.strerror}")
+        return EXIT_INCOMPLETE
     if debug:
         import traceback
 
@@ -117,7 +175,7 @@ def exit_code(error: BaseException, *, debug: bool) -> int:
     if isinstance(error, HyloError):
         _say(f"error: {error}")
         return EXIT_USAGE
-    _say(f"error: {type(error).__name__}: {error}\n  this is a fault in Hylo; --debug shows where")
+    _say(f"error: {describe_error(error)}\n  this is a fault in Hylo; --debug shows where")
     return EXIT_USAGE
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from hylo_eval.cli.terminal import console, printable
+from hylo_eval.cli.terminal import console, printable_line
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
@@ -43,7 +43,7 @@ class Progress:
         """An attempt begins."""
         if self._bar is not None:
             again = f" (attempt {attempt})" if attempt > 1 else ""
-            self._bar.update(self._row, description=printable(instance.key) + again)
+            self._bar.update(self._row, description=printable_line(instance.key) + again)
 
     def finished(self, episode: Episode) -> None:
         """An episode has its outcome."""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from hylo_core.errors import describe_error
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
-from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
+from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable, printable_line
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def evaluate_command(**options: Any) -> EvalResult:
             )
     except Interrupted as interrupt:
         progress.close()
-        console(stderr=True).print(f"stopped; what is finished is in {interrupt.result.log_path}")
+        console(stderr=True).print(f"stopped; what is finished is in {printable_line(str(interrupt.result.log_path))}")
         raise
     finally:
         progress.close()
@@ -128,8 +129,8 @@ def _announce_stop() -> None:
 def _close_agent(agent: Any) -> None:
     try:
         agent.close()
-    except Exception as error:  # noqa: BLE001 - the run is on disk; an agent that cannot close changes none of it
-        console(stderr=True).print(f"warning: closing the agent raised {type(error).__name__}: {printable(str(error))}")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the run is on disk: this changes none of it
+        console(stderr=True).print(f"warning: closing the agent raised {printable_line(describe_error(error))}")
 
 
 def _as_json(result: EvalResult) -> dict[str, Any]:
@@ -152,24 +153,24 @@ def _print_report(result: EvalResult) -> None:
     out = console()
     log = result.log
     out.print(
-        f"{printable(log.benchmark.id)} ({printable(log.benchmark.split)}), "
-        f"agent {printable(log.agent.name)} {printable(log.agent.version)}"
+        f"{printable_line(log.benchmark.id)} ({printable_line(log.benchmark.split)}), "
+        f"agent {printable_line(log.agent.name)} {printable_line(log.agent.version)}"
     )
     table = Table(box=None, pad_edge=False)
     for column in ("score", "mean", "95 % interval", "scored"):
         table.add_column(column, no_wrap=True)
     for name, summary in result.summaries.items():
-        table.add_row(printable(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
+        table.add_row(printable_line(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
     out.print(table)
     _print_notes(result)
-    out.print(f"run: {result.run.path}")
+    out.print(f"run: {printable_line(str(result.run.path))}")
 
 
 def _print_notes(result: EvalResult) -> None:
     out = console()
     for name, summary in result.summaries.items():
         if summary.n_abstained:
-            out.print(describe_abstentions(printable(name), summary))
+            out.print(describe_abstentions(printable_line(name), summary))
     statuses: dict[str, int] = {}
     for sample in result.log.samples:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1
@@ -179,11 +180,11 @@ def _print_notes(result: EvalResult) -> None:
     if failed is not None and failed.result.error is not None:
         error = failed.result.error
         out.print(
-            f"first error: {printable(failed.instance.key)}, {error.phase}: "
-            f"{error.error_type}: {printable(error.message)}"
+            f"first error: {printable_line(failed.instance.key)}, {error.phase}: "
+            f"{printable_line(error.error_type)}: {printable(error.message)}"
         )
     if result.disagreements:
         out.print(f"warning: in {result.disagreements} episodes the goal as written and the simulator's check differ")
     unknown = [difference.path for difference in result.differences if difference.severity == "unknown"]
     if unknown:
-        out.print(f"not known on one side: {', '.join(unknown)}")
+        out.print(f"not known on one side: {printable_line(', '.join(unknown))}")

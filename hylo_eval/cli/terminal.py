@@ -111,7 +111,7 @@ def describe_summary(summary: ScoreSummary) -> tuple[str, str]:
 
 def describe_abstentions(name: str, summary: ScoreSummary) -> str:
     """How many episodes a scorer said nothing about, why, and what they could have changed."""
-    reasons = ", ".join(f"{count} {printable(reason)}" for reason, count in summary.abstained.items())
+    reasons = ", ".join(f"{count} {printable_line(reason)}" for reason, count in summary.abstained.items())
     text = f"{name} abstained in {summary.n_abstained} of {summary.n_attempted}: {reasons}"
     if summary.worst_case:
         low, high = summary.worst_case

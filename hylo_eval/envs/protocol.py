@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from hylo_core.canonical import describe
 from hylo_core.spec import EnvSpec
+from hylo_eval.errors import EnvError
 
 if TYPE_CHECKING:
     import gymnasium
@@ -76,8 +78,19 @@ def spec_of(env: object) -> EnvSpec:
 
 
 def versions_of(env: object) -> dict[str, str]:
-    """The simulator's packages with versions; empty where the env does not say."""
-    found: Mapping[str, str] = getattr(env, "versions", {})
+    """The simulator's packages with versions; empty where the env does not say.
+
+    Raises:
+        EnvError: They are no texts by name.
+    """
+    found: Any = getattr(env, "versions", {})
+    texts = isinstance(found, Mapping) and all(
+        isinstance(item, str)
+        for pair in found.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        for item in pair  # pyright: ignore[reportUnknownVariableType]
+    )
+    if not texts:
+        raise EnvError(f"versions must be package versions by name, not {describe(found)}")
     return dict(found)
 
 

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
 from hylo_core.benchmark import Benchmark
+from hylo_core.errors import describe_error
 from hylo_core.score import Scorer
 from hylo_core.spec import EnvSpec, SpecDifference, compare_specs
 from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo, BenchmarkRef
 from hylo_eval.agents.protocol import Agent, meet_env
 from hylo_eval.envs.protocol import EnvFactory, renderer_of, spec_of, versions_of
-from hylo_eval.errors import AgentError, EvalError
+from hylo_eval.errors import AgentError, EnvError, EvalError
 from hylo_eval.evallog.v01 import EvalLog, write_evallog
 from hylo_eval.evaluation.manifest import RunSetup, build_manifest, describe_safety, write_manifest
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
+from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.scoring.aggregate import ScoreSummary
 from hylo_eval.scoring.counts import SafetyInterventions, Steps
 from hylo_eval.scoring.latency import LatencyP95
@@ -152,24 +156,27 @@ def evaluate(
     ordered = plan.by_task()
     try:
         setup, differences = _preflight(worker, ordered[0], agent, env_ref or {}, agent_ref or {})
-        run.create()
         names = [scorer.name for scorer in scorers]
-        write_manifest(build_manifest(plan, setup, run_id=run.run_id, scorers=names), run.manifest)
+        content = build_manifest(plan, setup, run_id=run.run_id, scorers=names)
+        run.create()
+        write_manifest(content, run.manifest)
         done: list[Episode] = []
-        interrupted = False
+        conclude = partial(_conclude, plan, agent.info, run, scorers, done, differences)
         try:
             for episode in worker.episodes(ordered, started):
                 done.append(episode)
                 if finished is not None:
                     finished(episode)
-        except KeyboardInterrupt:
-            interrupted = True
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(conclude()) from interrupt
+        except Exception:
+            # A full disk, a simulator that went missing: what is finished is kept, and the error stays what it is.
+            with contextlib.suppress(EvalError):
+                conclude()
+            raise
     finally:
         worker.close()
-    result = _conclude(plan, agent.info, run, scorers, done, differences)
-    if interrupted:
-        raise Interrupted(result)
-    return result
+    return conclude()
 
 
 def make_run_id(benchmark_id: str, agent_name: str) -> str:
@@ -205,18 +212,21 @@ def _preflight(
     agent_ref: Mapping[str, Any],
 ) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
     """Make the first env, begin the filters and compare the specs, while a refusal still costs nothing."""
+    from gymnasium import Space
+
     try:
         env: Any = worker.open(instance.spec)
     except EvalError:
         raise
-    except Exception:  # noqa: BLE001 - a simulator that fails now may come up at the first attempt, which records it
+    except (Exception, SystemExit):  # noqa: BLE001 - a simulator that fails now may come up at the first attempt, which records it
         env = None
     differences: tuple[SpecDifference, ...] = ()
     filters = worker.safety or ()
     if env is not None:
+        if not isinstance(getattr(env, "action_space", None), Space):
+            raise EnvError(f"the env is a {type(env).__name__} without an action space", fix="hylo-eval check-env")
         filters = worker.filters(env)
-        for safety_filter in filters:
-            safety_filter.begin(spec_of(env), env.action_space)
+        begin_filters(filters, spec_of(env), env.action_space)
         _meet(agent, spec_of(env))
         differences = compare_specs(spec_of(env), agent.spec)
         _refuse_mismatch(differences)
@@ -239,8 +249,8 @@ def _meet(agent: Agent, env_spec: EnvSpec) -> None:
         meet_env(agent, env_spec)
     except EvalError:
         raise
-    except Exception as error:
-        raise AgentError(f"the agent cannot work with this env: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise AgentError(f"the agent cannot work with this env: {describe_error(error)}") from error
 
 
 def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:

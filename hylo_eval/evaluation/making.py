@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import attrs
 
+from hylo_core.errors import describe_error
 from hylo_eval import plugins
 from hylo_eval.envs.protocol import BENCHMARK_FOLDER
 from hylo_eval.errors import AgentError, EvalError
@@ -69,8 +70,8 @@ def make_agent(name: str, given: Mapping[str, str]) -> Made:
         agent = factory(**options)
     except EvalError:
         raise
-    except Exception as error:
-        raise AgentError(f"{what} cannot be made: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise AgentError(f"{what} cannot be made: {describe_error(error)}") from error
     missing = [part for part in ("info", "spec", "open_episode", "close") if not hasattr(agent, part)]
     if missing:
         raise AgentError(f"{what} is a {type(agent).__name__}, which is no agent: it lacks {', '.join(missing)}")

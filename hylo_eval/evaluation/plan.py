@@ -125,7 +125,8 @@ def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
     if name in by_id:
         return by_id[name]
     if name.isdecimal():
-        if int(name) < len(benchmark.tasks):
+        # More digits than any position has: Python refuses to read thousands of them.
+        if len(name) < 10 and int(name) < len(benchmark.tasks):
             return benchmark.tasks[int(name)]
         raise EvalError(f"{benchmark.id!r} has {len(benchmark.tasks)} tasks, so there is no task {name}")
     ends = [task for task in benchmark.tasks if task.id.endswith(f"/{name}")]

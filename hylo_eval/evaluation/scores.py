@@ -8,15 +8,16 @@ from typing import Any
 import attrs
 
 from hylo_core.benchmark import Benchmark
+from hylo_core.errors import clean_text, describe_error
 from hylo_core.score import Score, Scorer
 from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo, EpisodeTrace
+from hylo_eval.errors import TraceError
 from hylo_eval.evallog.v01 import EvalLog, LoggedAgent, LoggedBenchmark, Sample
 from hylo_eval.evaluation.worker import Episode
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
+from hylo_eval.scoring.outcome import REASONS, SCORER_ERROR, UNREADABLE
 from hylo_eval.traces.reader import read_trace
-
-SCORER_ERROR = "scorer_error"
 
 
 @attrs.frozen(kw_only=True)
@@ -33,20 +34,31 @@ def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstan
     for scorer in scorers:
         try:
             score: Any = scorer.score(trace, task)
-        except Exception as error:  # noqa: BLE001 - a scorer is somebody's code; its failure is an abstention
-            score = Score.abstain(SCORER_ERROR, f"{type(error).__name__}: {error}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a scorer is somebody's code; its failure is an abstention
+            score = Score.abstain(SCORER_ERROR, describe_error(error))
         if not isinstance(score, Score):
             score = Score.abstain(SCORER_ERROR, f"returned a {type(score).__name__}, not a Score")
+        elif score.value not in (None, 0.0, 1.0) and getattr(scorer, "binary", False) is True:
+            score = Score.abstain(SCORER_ERROR, f"declares itself binary and says {score.value:g}")
         scores[scorer.name] = score
     return scores
 
 
 def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> list[ScoredEpisode]:
-    """Score the episodes of a run from their traces."""
-    return [
-        ScoredEpisode(episode=episode, scores=score_trace(scorers, read_trace(episode.result.path), episode.instance))
-        for episode in episodes
-    ]
+    """Score the episodes of a run from their traces; one whose trace is lost or changed is abstained from."""
+    return [ScoredEpisode(episode=episode, scores=_scores(scorers, episode)) for episode in episodes]
+
+
+def _scores(scorers: Sequence[Scorer], episode: Episode) -> dict[str, Score]:
+    try:
+        trace = read_trace(episode.result.path)
+    except TraceError as error:
+        reason = str(error)
+    else:
+        if trace.trace_sha256 == episode.result.digests.trace_sha256:
+            return score_trace(scorers, trace, episode.instance)
+        reason = f"{REASONS[UNREADABLE]}: {episode.result.path} is not the file that was written"
+    return {scorer.name: Score.abstain(UNREADABLE, clean_text(reason)) for scorer in scorers}
 
 
 def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dict[str, ScoreSummary]:

@@ -85,7 +85,7 @@ class Worker:
         env, self._env, self._task = self._env, None, ""
         if env is not None:
             # Outcomes are on disk already; EGL contexts are known to raise here for no reason.
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception, SystemExit):
                 env.close()
 
     def filters(self, env: gymnasium.Env[Any, Any]) -> Sequence[SafetyFilter]:
@@ -113,10 +113,13 @@ class Worker:
         path = self.run.trace(episode_id(instance.key, attempt))
         try:
             env = self.open(instance.spec)
+            safety = self.filters(env)
         except MissingSimulator:
             # The configuration's fault, not this episode's: trying again would not help.
             raise
-        except (Exception, SystemExit) as error:  # noqa: BLE001
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001
             # Making the env is part of the attempt: what a simulator raises here is infrastructure.
             return record_failure(
                 self.agent, instance, error, trace_path=path, benchmark=self.benchmark, attempt=attempt
@@ -127,7 +130,7 @@ class Worker:
             instance,
             trace_path=path,
             benchmark=self.benchmark,
-            safety=self.filters(env),
+            safety=safety,
             attempt=attempt,
             fsync=self.fsync,
             stop=self.stop,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from hylo_core.trace import EpisodeStatus
-from hylo_eval.errors import AgentError, EnvError, SafetyAbort
+from hylo_eval.errors import AgentError, SafetyAbort
 
 
 def status_of(error: BaseException, phase: str) -> EpisodeStatus:
     """The status of an episode that ended with ``error``, raised in ``phase``."""
     if isinstance(error, KeyboardInterrupt):
         return EpisodeStatus.CANCELLED
-    if isinstance(error, SafetyAbort):
-        return EpisodeStatus.SAFETY_ABORT
-    if isinstance(error, AgentError):
+    if phase in ("open", "act"):
+        # Whatever its type: an agent that raises EnvError must not leave the denominator as infrastructure.
         return EpisodeStatus.AGENT_ERROR
-    if isinstance(error, EnvError):
-        return EpisodeStatus.ENV_ERROR
-    return EpisodeStatus.AGENT_ERROR if phase in ("open", "act") else EpisodeStatus.ENV_ERROR
+    if isinstance(error, SafetyAbort) and phase == "filter":
+        return EpisodeStatus.SAFETY_ABORT
+    return EpisodeStatus.AGENT_ERROR if isinstance(error, AgentError) else EpisodeStatus.ENV_ERROR

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from hylo_core.canonical import check_json
+from hylo_core.canonical import check_json, describe
 from hylo_core.errors import ContractError
 from hylo_core.trace import ArrayLayout
 from hylo_eval.agents.protocol import Reply
 from hylo_eval.errors import AgentError
 from hylo_eval.traces.encoding import encode_value
+
+_PLAIN_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_PLAIN_INTEGERS = (*_PLAIN_FLOATS, *map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 
 
 class ChunkBuffer:
@@ -21,18 +25,24 @@ class ChunkBuffer:
     Args:
         action_shape: Of one action; None where actions are text.
         replan: Actions executed of each reply.
+        integers: Whether the environment takes integers, so that they stay what they are. Elsewhere they become
+            floats: a filter that clips 0 to 0.25 must not see the result cut back to an integer.
     """
 
-    def __init__(self, action_shape: tuple[int, ...] | None, replan: int) -> None:
+    def __init__(self, action_shape: tuple[int, ...] | None, replan: int, *, integers: bool = False) -> None:
         self._shape = action_shape
         self._replan = replan
+        self._kept = _PLAIN_INTEGERS if integers else _PLAIN_FLOATS
         self._actions: list[Any] = []
 
     def __bool__(self) -> bool:
         return bool(self._actions)
 
     def fill(self, reply: Reply) -> None:
-        """Take a reply.
+        """Take a reply. Its actions are copied and read-only from here on.
+
+        An agent may fill the same buffer again, and an environment may write to what it is given: neither may change
+        what a filter compares with, what the trace says, or the rest of the chunk.
 
         Raises:
             AgentError: It is no :class:`Reply`, its actions have another shape or kind, or there are too few.
@@ -46,7 +56,9 @@ class ChunkBuffer:
         if type(actions) is not np.ndarray or actions.dtype.kind not in "fiu":
             actions = _numbers(actions)
         if actions.shape == self._shape:
-            self._actions = [actions]
+            if self._replan > 1:
+                raise AgentError(f"the reply is one action, fewer than the replan count {self._replan}")
+            self._actions = [self._owned(actions)]
             return
         if actions.shape[1:] != self._shape or actions.ndim != len(self._shape) + 1:
             raise AgentError(
@@ -56,11 +68,17 @@ class ChunkBuffer:
         if len(actions) < self._replan:
             raise AgentError(f"the chunk holds {len(actions)} actions, fewer than the replan count {self._replan}")
         # Reversed, so that pop() hands out row 0 first.
-        self._actions = list(actions[: self._replan][::-1])
+        self._actions = list(self._owned(actions[: self._replan])[::-1])
 
     def pop(self) -> Any:
         """The next action."""
         return self._actions.pop()
+
+    def _owned(self, actions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """A read-only copy in the machine's own byte order; widths that JSON readers do not know become float64."""
+        copy = np.array(actions, dtype=None if actions.dtype in self._kept else np.float64)
+        copy.setflags(write=False)
+        return copy
 
     def _text(self, actions: Any) -> str:
         if self._shape is not None:
@@ -76,6 +94,8 @@ class ChunkBuffer:
 
 def _numbers(actions: Any) -> np.ndarray[Any, Any]:
     """A list of numbers as an array; a bool, text or a ragged list is no action."""
+    if isinstance(actions, np.ma.MaskedArray):
+        raise AgentError("the action is a masked array, which says nothing about its masked entries")
     try:
         array = np.asarray(actions)
     except (ValueError, TypeError) as error:
@@ -95,10 +115,13 @@ def volatile_of(reply: Reply) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     seconds = reply.transport_seconds
     if seconds:
-        if not isinstance(seconds, (int, float)) or not math.isfinite(seconds):
-            raise AgentError(f"transport_seconds must be a finite number, not {seconds!r}")
-        kept["transport_seconds"] = seconds
+        number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+        if not number or not math.isfinite(seconds) or seconds < 0:
+            raise AgentError(f"transport_seconds must be a finite number, not {describe(seconds)}, and at least 0")
+        kept["transport_seconds"] = float(seconds)
     if reply.metadata:
+        if not isinstance(reply.metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - an agent may lie
+            raise AgentError(f"the metadata of a reply is a mapping, not {describe(reply.metadata)}")
         try:
             kept["reply"] = encode_value(reply.metadata)
             check_json(kept["reply"], "metadata")
@@ -112,6 +135,23 @@ def action_shape(space: Any) -> tuple[int, ...] | None:
     from gymnasium import spaces
 
     return None if isinstance(space, spaces.Text) else tuple(space.shape)
+
+
+def choice(space: Any, action: np.ndarray[Any, Any]) -> Any:
+    """An action as a space of choices takes it: an int where there is one choice, else the array.
+
+    Raises:
+        AgentError: The space has no such choice.
+    """
+    chosen = action.item() if action.shape == () else action
+    if not space.contains(chosen):
+        raise AgentError(f"the action {action.tolist()} is not in {space}")
+    return chosen
+
+
+def takes_integers(space: Any) -> bool:
+    """Whether actions are integers: a choice, several choices, or a Box of integers."""
+    return getattr(space, "dtype", None) is not None and np.dtype(space.dtype).kind in "iub"
 
 
 def action_layout(space: Any) -> ArrayLayout:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from hylo_core.canonical import describe
+from hylo_core.errors import clean_text, describe_error, message_of
+from hylo_core.instruction import matches_instruction
 from hylo_core.seeds import derive_seed
 from hylo_core.trace import (
     ArrayLayout,
@@ -27,13 +31,14 @@ from hylo_core.trace import (
 from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
 from hylo_eval.envs.protocol import spec_of
-from hylo_eval.errors import AgentError, EnvError, SafetyAbort
+from hylo_eval.errors import AgentError, EnvError, EvalError, SafetyAbort
 from hylo_eval.rollout.blame import status_of
-from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, volatile_of
+from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_integers, volatile_of
 from hylo_eval.rollout.observe import ObservationView, read_only
-from hylo_eval.rollout.signals import end_reason, flag, reward_of, success_of
+from hylo_eval.rollout.signals import end_reason, flag, goal_of, reward_of, settle_steps_of, success_of, text_of
 from hylo_eval.rollout.start import describe_start, now
 from hylo_eval.safety.finite import NonFiniteGuard
+from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
 
 if TYPE_CHECKING:
@@ -118,6 +123,10 @@ def record_failure(
         return episode.fail(error)
 
 
+MAX_TRACEBACK_CHARACTERS = 65536
+"""What is kept of a traceback: the message in it can be of any length."""
+
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 _NO_BENCHMARK = BenchmarkRef(id="none", version="none", digest="none", split="none")
 
 
@@ -171,7 +180,7 @@ class _Episode:
                 self._start_failed(benchmark, attempt)
             self.fail(interrupt)
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             # The one place where what somebody's agent or simulator raises becomes an outcome.
             # Only a trace that cannot be written is none; what cannot be recorded is the environment's fault.
             if self.phase == "record" and not isinstance(error, EnvError):
@@ -199,10 +208,11 @@ class _Episode:
         phase = self.phase
         event = ErrorEvent(
             phase=phase if phase != "record" else "step",
-            error_type=type(error).__name__,
-            message=_clean(str(error)),
+            error_type=clean_text(type(error).__name__),
+            # Where an object lay in memory differs between equal runs; the traceback has it.
+            message=_ADDRESS.sub("at 0x...", message_of(error)),
             step=self.steps if phase in ("act", "filter", "step") else None,
-            volatile={"traceback": _clean("".join(traceback.format_exception(error)))},
+            volatile={"traceback": clean_text("".join(traceback.format_exception(error)), MAX_TRACEBACK_CHARACTERS)},
         )
         self.writer.error(event)
         return self._end(status_of(error, phase), phase, error=event)
@@ -215,7 +225,12 @@ class _Episode:
         self.layouts = view.layouts
         if not isinstance(info.get(members.INSTRUCTION), str):
             raise EnvError(
-                f"info[{members.INSTRUCTION!r}] must be text at reset, not {info.get(members.INSTRUCTION)!r}"
+                f"info[{members.INSTRUCTION!r}] must be text at reset, not {describe(info.get(members.INSTRUCTION))}"
+            )
+        if not matches_instruction(self.instance.spec.instruction, info[members.INSTRUCTION]):
+            raise EnvError(
+                f"info[{members.INSTRUCTION!r}] is {describe(info[members.INSTRUCTION])}, "
+                f"which does not come from the task's {describe(self.instance.spec.instruction)}"
             )
         success_of(info)
         return observation, info, view
@@ -229,17 +244,16 @@ class _Episode:
             observation=numbers,
             images=pictures or {},
             success=info[members.SUCCESS],
-            settle_steps=int(info.get(members.SETTLE_STEPS, 0)),
-            state_digest=str(info.get(members.STATE_DIGEST, "")),
-            model_digest=str(info.get(members.MODEL_DIGEST, "")),
+            settle_steps=settle_steps_of(info),
+            state_digest=text_of(info, members.STATE_DIGEST),
+            model_digest=text_of(info, members.MODEL_DIGEST),
             volatile={"reset_seconds": self.reset_seconds},
         )
 
     def _open(self, instruction: str) -> AgentSession:
         self.phase = "filter"
         env_spec = spec_of(self.env)
-        for safety_filter in self.safety:
-            safety_filter.begin(env_spec, self.env.action_space)
+        begin_filters(self.safety, env_spec, self.env.action_space)
         self.phase = "open"
         seed = derive_seed(self.instance.key, "agent")
         self.session = self.agent.open_episode(self.instance, instruction, seed)
@@ -252,8 +266,8 @@ class _Episode:
         spec = self.instance.spec
         clock, env, writer = self.clock, self.env, self.writer
         shape = action_shape(env.action_space)
-        discrete = shape == () and not hasattr(env.action_space, "low")
-        buffer = ChunkBuffer(shape, self.agent.spec.replan)
+        choices = None if shape is None or hasattr(env.action_space, "low") else env.action_space
+        buffer = ChunkBuffer(shape, self.agent.spec.replan, integers=takes_integers(env.action_space))
         for index in range(spec.max_steps):
             if self.stop is not None and self.stop():
                 raise KeyboardInterrupt("the run was stopped")
@@ -269,9 +283,10 @@ class _Episode:
                     volatile |= volatile_of(reply)
             proposed = buffer.pop()
             applied = proposed if shape is None else self._filter(index, proposed, observation)
+            command = applied if choices is None else choice(choices, applied)
             self.phase = "step"
             before = clock()
-            observation, reward, terminated, truncated, info = env.step(applied.item() if discrete else applied)
+            observation, reward, terminated, truncated, info = env.step(command)
             volatile["step_seconds"] = clock() - before
             success = success_of(info)
             numbers, pictures = view.split(observation)
@@ -286,8 +301,8 @@ class _Episode:
                 success,
                 numbers,
                 pictures,
-                info.get(members.GOAL),
-                info.get(members.DISAGREEMENT, False),
+                goal_of(info),
+                flag(info.get(members.DISAGREEMENT, False), "info['disagreement']"),
                 volatile,
             )
             self.phase = "record"
@@ -298,7 +313,7 @@ class _Episode:
             self.success_once = self.success_once or success
             if members.UNSTABLE in info:
                 self.phase = "step"
-                return EpisodeStatus.SIM_UNSTABLE, str(info[members.UNSTABLE]), None
+                return EpisodeStatus.SIM_UNSTABLE, text_of(info, members.UNSTABLE), None
             ended = end_reason(spec, index, event, first_success=first_success)
             if ended is not None:
                 return EpisodeStatus.COMPLETED, *ended
@@ -325,7 +340,10 @@ class _Episode:
                 self.phase = "filter"
                 if filtered.abort:
                     raise SafetyAbort(f"{safety_filter.name}: {filtered.reason}")
+                if filtered.action.shape != action.shape:
+                    raise EvalError(f"the {safety_filter.name} filter made an action of shape {filtered.action.shape}")
                 action = filtered.action
+                action.setflags(write=False)
             if type(safety_filter) is NonFiniteGuard:
                 known_finite = action
         # The sum is finite only if every entry is; it can also overflow, so a miss is looked at again.
@@ -354,7 +372,7 @@ class _Episode:
             steps=self.steps,
             success_once=self.success_once if self.steps else None,
             success_at_end=success_at_end,
-            reason=_clean(reason),
+            reason=clean_text(reason),
             volatile=volatile,
         )
         digests = self.writer.end(event)
@@ -368,11 +386,8 @@ class _Episode:
             return ""
         try:
             self.session.close()
-        except (Exception, SystemExit) as error:  # noqa: BLE001
-            return _clean(f"{type(error).__name__}: {error}")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001
+            return describe_error(error)
         return ""
-
-
-def _clean(text: str) -> str:
-    """Text as UTF-8 can hold it: an exception's message may contain anything."""
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hylo_core.canonical import describe
 from hylo_core.trace import ArrayLayout
 from hylo_eval.errors import EnvError
 from hylo_eval.traces.encoding import picture_digest, split_observation
@@ -27,21 +28,42 @@ class ObservationView:
             raise EnvError(f"an observation must be a mapping from text to arrays, not {type(observation).__name__}")
         self.layouts = {_key(key): _layout(key, value) for key, value in observation.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         self._keys = frozenset(self.layouts)
+        self._arrays = {
+            key: (value.shape, value.dtype)
+            for key, value in observation.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            if type(value) is np.ndarray  # pyright: ignore[reportUnknownArgumentType]
+        }
         self._numbers, self._pictures = split_observation(observation)  # pyright: ignore[reportUnknownArgumentType]
 
     def split(self, observation: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, str] | None]:
         """The members kept in the trace as they are, and digests of those kept out of it (None without any).
 
         Raises:
-            EnvError: A key has come or gone since the reset.
+            EnvError: A key has come or gone since the reset, or a value has another shape or type than at the reset:
+                what the start event says of the observations would be wrong.
         """
+        if not isinstance(observation, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise EnvError(f"an observation must be a mapping from text to arrays, not {type(observation).__name__}")
         if observation.keys() != self._keys:  # pyright: ignore[reportUnnecessaryComparison]
             changed = sorted(self._keys ^ set(observation))
             raise EnvError(f"the observation's keys changed during the episode: {', '.join(changed)}")
+        for key, value in observation.items():
+            if type(value) is not np.ndarray or (value.shape, value.dtype) != self._arrays.get(key):
+                self._check_layout(key, value)
         if not self._pictures:
             return observation, None
         numbers = {key: observation[key] for key in self._numbers}
         return numbers, {key: picture_digest(observation[key]) for key in self._pictures}
+
+    def _check_layout(self, key: str, value: Any) -> None:
+        before, now = self.layouts[key], _layout(key, value)
+        # A list of plain numbers has no dtype of its own: 0 may become 0.5.
+        arrays = isinstance(value, (np.ndarray, np.generic)) or key in self._arrays
+        if now.shape != before.shape or (now.dtype != before.dtype and (arrays or "text" in (now.dtype, before.dtype))):
+            raise EnvError(
+                f"the observation {key!r} was {before.dtype} of shape {before.shape} at the reset "
+                f"and is {now.dtype} of shape {now.shape}"
+            )
 
 
 def read_only(observation: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +79,11 @@ def read_only(observation: Mapping[str, Any]) -> dict[str, Any]:
 
 def _key(key: Any) -> str:
     if not isinstance(key, str):
-        raise EnvError(f"an observation's keys are text, not {key!r}")
+        raise EnvError(f"an observation's keys are text, not {describe(key)}")
+    try:
+        key.encode()
+    except UnicodeEncodeError as error:
+        raise EnvError(f"the observation's key {key!r} holds a lone surrogate, which UTF-8 cannot encode") from error
     return key
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hylo_eval.envs.protocol import SUCCESS
+from hylo_core.canonical import describe
+from hylo_eval.envs.protocol import GOAL, SETTLE_STEPS, SUCCESS
 from hylo_eval.errors import EnvError
 
 if TYPE_CHECKING:
@@ -29,7 +30,33 @@ def flag(value: Any, name: str) -> bool:
         return value
     if isinstance(value, np.bool_):
         return value == np.True_
-    raise EnvError(f"{name} must be a bool, not {value!r}")
+    raise EnvError(f"{name} must be a bool, not {describe(value)}")
+
+
+def goal_of(info: Mapping[str, Any]) -> tuple[bool, ...] | None:
+    """``info["goal"]``, where the env says it; raises EnvError when it is no sequence of bools."""
+    goal = info.get(GOAL)
+    if goal is None:
+        return None
+    if isinstance(goal, (list, tuple, np.ndarray)):
+        return tuple(flag(item, f"an entry of info[{GOAL!r}]") for item in cast("list[Any]", goal))
+    raise EnvError(f"info[{GOAL!r}] must be a tuple of bools, not {describe(goal)}")
+
+
+def settle_steps_of(info: Mapping[str, Any]) -> int:
+    """``info["settle_steps"]``, 0 where the env does not say; raises EnvError when it is no count."""
+    steps = info.get(SETTLE_STEPS, 0)
+    if isinstance(steps, (int, np.integer)) and not isinstance(steps, bool) and steps >= 0:
+        return int(cast("Any", steps))
+    raise EnvError(f"info[{SETTLE_STEPS!r}] must be a number of steps, not {describe(steps)}")
+
+
+def text_of(info: Mapping[str, Any], name: str) -> str:
+    """A text member of ``info``, empty where the env does not say; raises EnvError when it is no text."""
+    text = info.get(name, "")
+    if isinstance(text, str):
+        return text
+    raise EnvError(f"info[{name!r}] must be text, not {describe(text)}")
 
 
 def reward_of(value: Any) -> float:
@@ -38,7 +65,7 @@ def reward_of(value: Any) -> float:
         return value
     array: Any = np.asarray(value)
     if isinstance(value, str) or array.ndim or array.dtype.kind not in "fiu":
-        raise EnvError(f"the reward must be a number, not {value!r}")
+        raise EnvError(f"the reward must be a number, not {describe(value)}")
     return float(array)
 
 

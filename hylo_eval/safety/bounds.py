@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hylo_eval.errors import EvalError
-from hylo_eval.safety.protocol import Action, FilteredAction
+from hylo_eval.safety.protocol import Action, FilteredAction, cast_back
 
 if TYPE_CHECKING:
     import gymnasium
@@ -62,7 +62,8 @@ class ActionBounds:
             # NaN is inside no bounds and clipped to nothing: it is the finite guard's matter.
             return FilteredAction(action)
         index = int(outside[0])
-        reason = f"entry {index} is {action[index]:.6g}, outside [{self._low[index]:.6g}, {self._high[index]:.6g}]" + (
+        low, high = self._lows[index], self._highs[index]
+        reason = f"entry {index} is {action.flat[index]:.6g}, outside [{low:.6g}, {high:.6g}]" + (
             f", and {outside.size - 1} more" if outside.size > 1 else ""
         )
-        return FilteredAction(clipped.astype(action.dtype, copy=False), reason)
+        return FilteredAction(cast_back(clipped, action, self._low, self._high), reason)

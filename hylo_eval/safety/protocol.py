@@ -6,10 +6,12 @@ episode. Each change becomes a ``safety`` event with the proposed and the applie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+
+from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:
     import gymnasium
@@ -59,3 +61,25 @@ class SafetyFilter(Protocol):
     def describe(self) -> Mapping[str, Any]:
         """Name and settings as JSON, for the manifest."""
         ...
+
+
+def begin_filters(filters: Sequence[SafetyFilter], env_spec: EnvSpec, action_space: gymnasium.Space[Any]) -> None:
+    """Begin an episode for every filter.
+
+    Raises:
+        EvalError: A filter cannot work with this environment. None works on text: an accepted filter filters.
+    """
+    if filters and action_space.shape is None:
+        raise EvalError(
+            f"the {filters[0].name} filter looks at numbers, and the actions of this environment are not",
+            fix="--safety none",
+        )
+    for safety_filter in filters:
+        safety_filter.begin(env_spec, action_space)
+
+
+def cast_back(changed: Action, action: Action, low: Action, high: Action) -> Action:
+    """A changed action in the dtype it came in, unless rounding to it would leave ``[low, high]`` again."""
+    narrowed = changed.astype(action.dtype, copy=False)
+    inside = (narrowed >= low) & (narrowed <= high) | ~np.isfinite(changed)
+    return narrowed if inside.all() else changed

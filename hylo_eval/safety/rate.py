@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hylo_eval.errors import EvalError
-from hylo_eval.safety.protocol import Action, FilteredAction
+from hylo_eval.safety.protocol import Action, FilteredAction, cast_back
 
 if TYPE_CHECKING:
     import gymnasium
@@ -32,21 +32,33 @@ class RateLimit:
         self._last: Action | None = None
 
     def begin(self, env_spec: EnvSpec, action_space: gymnasium.Space[Any]) -> None:
-        """Forget the last episode's action."""
+        """Forget the last episode's action.
+
+        Raises:
+            EvalError: Actions are choices, which have no rate.
+        """
+        if not hasattr(action_space, "low"):
+            raise EvalError(
+                f"the rate filter needs a Box action space, not {type(action_space).__name__}",
+                fix="leave 'rate' out of --safety",
+            )
         self._last = None
 
     def apply(self, action: Action, observation: Mapping[str, Any]) -> FilteredAction:
-        """Clip the change."""
-        if self._last is None or not np.isfinite(action).all():
+        """Clip the change; an action that is not finite is the finite guard's matter and no base for the next."""
+        if not np.isfinite(action).all():
+            return FilteredAction(action)
+        if self._last is None:
             self._last = action
             return FilteredAction(action)
-        limited = np.clip(action, self._last - self.limit, self._last + self.limit).astype(action.dtype, copy=False)
+        low, high = self._last - self.limit, self._last + self.limit
+        limited = cast_back(np.clip(action, low, high), action, low, high)
         changed = np.flatnonzero(limited != action)
         if changed.size == 0:
             self._last = action
             return FilteredAction(action)
         index = int(changed[0])
-        step = float(action[index] - self._last[index])
+        step = float(action.flat[index] - self._last.flat[index])
         self._last = limited
         return FilteredAction(limited, f"entry {index} would change by {step:.6g}, more than {self.limit:g}")
 

@@ -73,7 +73,7 @@ class WorkspaceBox:
         inside = np.minimum(np.maximum(target, low), high)
         if np.array_equal(inside, target) or not np.isfinite(command).all():
             return FilteredAction(action)
-        changed = action.copy()
+        changed = action.astype(np.result_type(action, np.float32))
         changed[self._entries] = (inside - origin) / self.scale
         axis = "xyz"[int(np.flatnonzero(inside != target)[0])]
         return FilteredAction(changed, f"the target leaves the workspace box along {axis}")

@@ -78,7 +78,7 @@ def summarise(scorer: str, scores: Iterable[Score], *, binary: bool, unit: str =
     attempted = len(given)
     return ScoreSummary(
         scorer=scorer,
-        mean=math.fsum(values) / len(values) if values else None,
+        mean=_mean(values),
         n_attempted=attempted,
         n_scored=len(values),
         abstained=dict(sorted(abstained.items())),
@@ -87,6 +87,16 @@ def summarise(scorer: str, scores: Iterable[Score], *, binary: bool, unit: str =
         interval=wilson_interval(successes, len(values)) if binary else None,
         worst_case=_bounds(successes, len(values), attempted) if binary and attempted else None,
     )
+
+
+def _mean(values: list[float]) -> float | None:
+    if not values:
+        return None
+    try:
+        return math.fsum(values) / len(values)
+    except OverflowError:
+        # The sum is beyond the largest float; the mean is not.
+        return math.fsum(value / len(values) for value in values)
 
 
 def _bounds(successes: int, scored: int, attempted: int) -> tuple[float, float]:

@@ -19,6 +19,8 @@ NO_VERIFIER = "no_verifier"
 NOT_PURE = "not_pure"
 NO_TRUTH = "no_truth"
 NO_TRAJECTORY = "no_trajectory"
+SCORER_ERROR = "scorer_error"
+UNREADABLE = "trace_unreadable"
 
 REASONS = {
     AGENT_ERROR: "the agent raised, or its action was misshapen or not finite",
@@ -35,11 +37,23 @@ REASONS = {
     NOT_PURE: "the task's verifier needs a process or a network, which a scorer may not use",
     NO_TRUTH: "the task has no truth of the kind the scorer compares with",
     NO_TRAJECTORY: "the response holds no trajectory, and no finite distance says so",
+    SCORER_ERROR: "the scorer raised, or returned what is no score of its kind",
+    UNREADABLE: "the trace was lost or changed after the episode",
 }
 """Why a scorer abstains, and what each reason means."""
 
 INFRASTRUCTURE_REASONS = frozenset(
-    {INFRA, UNFINISHED, CANCELLED, SUCCESS_AT_RESET, INVALID_TASK, NO_VERIFIER, NOT_PURE}
+    {
+        INFRA,
+        UNFINISHED,
+        CANCELLED,
+        SUCCESS_AT_RESET,
+        INVALID_TASK,
+        NO_VERIFIER,
+        NOT_PURE,
+        SCORER_ERROR,
+        UNREADABLE,
+    }
 )
 """Reasons that are nobody's behaviour: a run with one of them is not complete."""
 

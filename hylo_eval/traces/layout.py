@@ -38,7 +38,8 @@ class RunFolder:
             raise EvalError(
                 f"{run_id!r} is no run id: at most 128 letters, digits, '.', '_' and '-', a letter or digit first"
             )
-        return cls(Path(run_root) / run_id)
+        # Absolute: simulators are known to change the working directory.
+        return cls(Path(run_root).absolute() / run_id)
 
     @property
     def run_id(self) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -145,7 +146,10 @@ class TraceWriter:
     def end(self, event: EpisodeEnd) -> TraceDigests:
         """Write the end event and give the file its final name.
 
-        The end event's own ``volatile`` gains ``behaviour_sha256``, which a reader can check.
+        The end event's own ``volatile`` gains ``behaviour_sha256``, which a reader checks.
+
+        Raises:
+            EvalError: The file cannot be written: a full disk, a folder that is gone.
         """
         members = event.to_dict()
         members.pop("volatile", None)
@@ -155,17 +159,26 @@ class TraceWriter:
         behaviour = f"sha256:{self._behaviour.hexdigest()}"
         self._lines += _line(stable, {**event.volatile, "behaviour_sha256": behaviour})
         self._drain(behaviour_done=True)
-        self._file.flush()
-        if self._fsync:
-            os.fsync(self._file.fileno())
-        self._file.close()
-        self._partial.rename(self.path)
+        with self._refusing():
+            self._file.flush()
+            if self._fsync:
+                os.fsync(self._file.fileno())
+            self._file.close()
+            self._partial.rename(self.path)
         self.digests = TraceDigests(f"sha256:{self._trace.hexdigest()}", behaviour, self._size)
         return self.digests
 
     def close(self) -> None:
         """Close the file; without an end event it stays ``.partial`` and is nobody's result."""
-        self._file.close()
+        with contextlib.suppress(OSError) if self.digests is None else contextlib.nullcontext():
+            self._file.close()
+
+    @contextlib.contextmanager
+    def _refusing(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except OSError as error:
+            raise EvalError(f"cannot write the trace {self._partial}: {error.strerror}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -193,7 +206,8 @@ class TraceWriter:
         self._pending = 0
         self._trace.update(data)
         self._size += len(data)
-        self._file.write(data)
+        with self._refusing():
+            self._file.write(data)
 
 
 def _line(stable: bytes, volatile: Mapping[str, Any] | None) -> tuple[bytes, ...]:

@@ -55,3 +55,28 @@ def test_any_text_is_a_template_or_refused(text: str) -> None:
     except ContractError:
         return
     assert matches_instruction(text, render_instruction(text, dict.fromkeys(fields, "x")))
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "matches"),
+    [
+        ("{a}{b}", "x", False),
+        ("{a}{b}", "xy", True),
+        ("put {a} on {b}", "put on on on", True),
+        ("put {a} on {b}", "put x on ", False),
+        ("{a} end", "end end", True),
+        ("{a}x", "xx", True),
+        ("x{a}x", "xx", False),
+        ("{{{a}}}", "{b}", True),
+        ("", "", True),
+        ("", "x", False),
+    ],
+)
+def test_every_field_of_a_matching_text_holds_something(template: str, text: str, matches: bool) -> None:
+    """At least one character a field, all literals in order."""
+    assert matches_instruction(template, text) is matches
+
+
+def test_a_template_of_many_fields_is_no_trap() -> None:
+    """The time is that of a search: trying every division of this text would take longer than the universe has."""
+    assert not matches_instruction("{a} {b} " * 20 + "!", "a " * 2000)

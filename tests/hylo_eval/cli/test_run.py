@@ -101,7 +101,7 @@ REFUSED = [
     (["run", "reach_fixed", "--agent", "zero", "--safety", "rate"], "safety filter 'rate'", ""),
     (["run", "reach_fixed", "--agent", "zero", "--safety", "rate:limt=1"], "has no option 'limt'; did you mean 'limit'", ""),
     (["run", "reach_fixed", "--agent", "zero", "--run-id", "../x"], "'../x' is no run id", ""),
-    (["run", "reach_fixed", "--agent", "zero", "--run-root", "file"], "cannot write the run root file", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--run-root", "file"], "a file is in the way", ""),
     (["run", "reach_fixed"], "Missing option '--agent'", ""),
     (["rnu"], "no such command 'rnu'; did you mean 'run'?", ""),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from hylo_eval.cli.terminal import print_hanging, print_table, printable, printable_line
+from hylo_eval.cli.terminal import percent, print_hanging, print_table, printable, printable_line
 
 
 def screen(width: int, *, terminal: bool = True) -> Console:
@@ -79,3 +79,12 @@ def test_a_table_elsewhere_is_one_line_a_row():
     out = screen(80, terminal=False)
     print_table(out, ("name", "n", "what"), [("a", "1", "x" * 300), ("bb", "100", "y\nz")], numbers=("n",))
     assert lines(out) == ["name    n  what", "a       1  " + "x" * 300, "bb    100  y\\nz"]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0.0 %"), (1.0, "100.0 %"), (0.7, "70.0 %"), (2999 / 3000, "99.97 %"), (1 / 3000, "0.03 %")],
+)
+def test_none_and_all_are_said_of_nothing_else(share, text):
+    """A rate with one failure in 3000 is not 100 %."""
+    assert percent(share) == text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 
 from hylo_core import AgentInfo, Benchmark, EpisodeStatus, Score
+from hylo_core.errors import ContractError
 from hylo_eval import EnvError, EvalError, evaluate, plan_run, read_evallog, read_trace
 from hylo_eval.errors import MissingSimulator
 from hylo_eval.evaluation.evaluate import Interrupted, make_run_id
@@ -341,3 +343,95 @@ def test_run_ids_sort_by_time_and_are_file_names() -> None:
 def test_statuses_are_the_words_of_the_log() -> None:
     """The enum's text is what a sample holds."""
     assert str(EpisodeStatus.COMPLETED) == "completed"
+
+
+def test_a_simulator_that_changes_the_directory_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative run root is where the run began."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    result = run(Path("runs"), env=factory(on_step=lambda index: os.chdir(tmp_path / "elsewhere")))
+    assert result.complete
+    assert result.log_path.is_relative_to(tmp_path / "runs")
+
+
+def test_what_is_refused_for_the_manifest_is_refused_before_the_folder(tmp_path: Path) -> None:
+    """An integer that JSON readers round leaves no half-made run."""
+    with pytest.raises(ContractError, match="integer"):
+        run(tmp_path, agent_ref={"ref": "x:y", "options": {"n": 2**60}})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_lost_or_changed_trace_is_abstained_from(tmp_path: Path) -> None:
+    """The rest of the run keeps its log; exit code 3 says that it is not whole."""
+    paths: list[Path] = []
+
+    def finished(episode: Any) -> None:
+        paths.append(episode.result.path)
+        if len(paths) == 2:
+            paths[0].unlink()
+        if len(paths) == 3:
+            paths[2].write_bytes(paths[1].read_bytes())
+
+    result = run(tmp_path, finished=finished)
+    summary = result.summaries["success"]
+    assert (summary.n_scored, summary.abstained, result.exit_code) == (2, {"trace_unreadable": 2}, 3)
+
+
+def test_a_run_that_breaks_keeps_the_log_of_what_is_finished(tmp_path: Path) -> None:
+    """A folder that is gone ends the run with its error; the episodes before it are scored."""
+
+    def finished(episode: Any) -> None:
+        raise EvalError("the disk is full")
+
+    with pytest.raises(EvalError, match="the disk is full"):
+        run(tmp_path, run_id="broken", finished=finished)
+    log = read_evallog(tmp_path / "broken" / "evallog.partial.json")
+    assert len(log.samples) == 1
+
+
+class Half:
+    """Says a half and claims to be binary, or ends the process."""
+
+    name = "half"
+    binary = True
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+    def score(self, trace: Any, task: Any) -> Score:
+        if self.error is not None:
+            raise self.error
+        return Score(0.5)
+
+
+@pytest.mark.parametrize("scorer", [Half(), Half(SystemExit(0))])
+def test_a_faulty_scorer_loses_no_run_and_is_not_passed_over(tmp_path: Path, scorer: Half) -> None:
+    """It abstains, and the run is not complete: nobody's behaviour is to blame for it."""
+    result = run(tmp_path, scorers=[Success(), scorer])
+    assert result.summaries["half"].abstained == {"scorer_error": 4}
+    assert (result.summaries["success"].n_scored, result.exit_code) == (4, 3)
+
+
+def test_an_env_without_an_action_space_is_refused(tmp_path: Path) -> None:
+    """Before anything is written."""
+
+    class Blank(ScriptedEnv):
+        def __init__(self, spec: Any) -> None:
+            super().__init__(spec)
+            del self.action_space
+
+    with pytest.raises(EnvError, match="without an action space"):
+        run(tmp_path, env=Blank)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("versions", [5, {"a": 5}])
+def test_versions_are_texts_by_name(tmp_path: Path, versions: Any) -> None:
+    """What the trace could not be read back with is refused at once."""
+
+    class Odd(ScriptedEnv):
+        pass
+
+    Odd.versions = versions
+    with pytest.raises(EnvError, match="versions must be package versions by name"):
+        run(tmp_path, env=Odd)

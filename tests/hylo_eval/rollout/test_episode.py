@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,11 @@ import pytest
 
 from hylo_core import EpisodeStatus, EpisodeTrace
 from hylo_eval import AgentError, EnvError, EvalError, FilteredAction, Reply, read_trace, run_episode
+from hylo_eval.errors import SafetyAbort
 from hylo_eval.rollout.episode import EpisodeResult
 from hylo_eval.safety.bounds import ActionBounds
 from hylo_eval.safety.finite import NonFiniteGuard
+from hylo_eval.safety.rate import RateLimit
 from tests.episodes import FunctionAgent, ScriptedEnv, instance, task
 
 Run = Callable[..., tuple[EpisodeResult, EpisodeTrace]]
@@ -328,7 +332,7 @@ def test_another_seed_or_action_is_another_behaviour(run: Run) -> None:
 
 def test_non_finite_observations_and_rewards_are_kept_as_they_are(run: Run) -> None:
     """NaN and infinities come back as floats, not as null."""
-    observation = {"position": np.array([np.nan, -np.inf], dtype=np.float32)}
+    observation = {"position": np.array([np.nan, -np.inf])}
     _, trace = run(ScriptedEnv(on_step=at_step(0, {"observation": observation, "reward": float("inf")})))
     assert np.isnan(trace.steps[0].observation["position"][0])
     assert trace.steps[0].observation["position"][1] == -np.inf
@@ -396,20 +400,28 @@ def test_observations_of_any_numeric_layout_are_recorded(run: Run) -> None:
 
 
 UNRECORDABLE = [
-    {"observation": {"position": np.array([object(), None])}},
-    {"observation": {"position": {1, 2}}},
-    {"observation": {"position": "\ud800"}},
-    {"goal": object()},
+    ({"observation": {"position": np.array([object(), None])}}, "is a ndarray, not an array of numbers or text"),
+    ({"observation": {"position": {1, 2}}}, "is a set, not an array of numbers or text"),
+    ({"observation": {"position": "\ud800"}}, "float64 of shape (2,) at the reset and is text"),
+    ({"observation": {"position": np.zeros(3)}}, "float64 of shape (2,) at the reset and is float64 of shape (3,)"),
+    ({"observation": {"position": np.zeros(2, np.float32)}}, "is float32 of shape (2,)"),
+    ({"observation": None}, "must be a mapping from text to arrays, not NoneType"),
+    ({"goal": object()}, "info['goal'] must be a tuple of bools"),
+    ({"goal": "abc"}, "info['goal'] must be a tuple of bools, not 'abc'"),
+    ({"goal": (1, 0)}, "an entry of info['goal'] must be a bool, not 1"),
+    ({"disagreement": None}, "info['disagreement'] must be a bool, not None"),
+    ({"disagreement": np.zeros(2)}, "info['disagreement'] must be a bool"),
+    ({"unstable": None}, "info['unstable'] must be text, not None"),
 ]
 
 
-@pytest.mark.parametrize("answer", UNRECORDABLE, ids=range(len(UNRECORDABLE)))
-def test_what_an_environment_returns_and_no_trace_can_hold_is_its_fault(run: Run, answer: Any) -> None:
+@pytest.mark.parametrize(("answer", "message"), UNRECORDABLE, ids=range(len(UNRECORDABLE)))
+def test_what_an_environment_returns_and_no_trace_can_hold_is_its_fault(run: Run, answer: Any, message: str) -> None:
     """An env_error with a readable trace, not the end of the run."""
     result, trace = run(ScriptedEnv(on_step=at_step(2, answer)))
     assert result.end.status is EpisodeStatus.ENV_ERROR
-    assert (len(trace.steps), result.end.steps) == (2, 2)
-    assert "cannot be written into the trace: " in trace.errors[0].message
+    assert result.end.steps == len(trace.steps)
+    assert message in trace.errors[0].message
 
 
 def test_a_reset_that_says_nonsense_is_the_environments_fault(run: Run) -> None:
@@ -450,3 +462,103 @@ def test_a_reply_no_trace_can_hold_is_the_agents_fault(run: Run, reply: Reply, m
     result, trace = run(agent=FunctionAgent(lambda observation, replies: reply))
     assert (result.end.status, trace.errors[0].phase) == (EpisodeStatus.AGENT_ERROR, "act")
     assert message in trace.errors[0].message
+
+
+def test_a_rate_limit_holds_against_an_agent_that_reuses_its_buffer(run: Run) -> None:
+    """The action it compares with is a copy: with the agent's own array every change would look like none."""
+    buffer = np.zeros(2)
+
+    def act(observation: Any, replies: int) -> Any:
+        buffer[:] = 1.0 if replies % 2 else -1.0
+        return buffer
+
+    _, trace = run(agent=FunctionAgent(act), safety=[RateLimit(0.1)])
+    assert [step.applied[0] for step in trace.steps[:3]] == [-1.0, -0.9, -1.0]
+
+
+def test_an_env_that_writes_to_its_action_is_found_out(run: Run) -> None:
+    """The trace says what reached the env, not what the env made of it."""
+
+    class Clips(ScriptedEnv):
+        def step(self, action: Any) -> Any:
+            action[:] = 9.0
+            return super().step(action)
+
+    result, trace = run(Clips(), FunctionAgent(lambda observation, replies: np.full(2, 5.0)), safety=[ActionBounds()])
+    assert result.end.status is EpisodeStatus.ENV_ERROR
+    assert "read-only" in trace.errors[0].message
+
+
+RESETS = [
+    ({"instruction": "stop"}, "info['instruction'] is 'stop', which does not come from the task's 'go'"),
+    ({"settle_steps": "5"}, "info['settle_steps'] must be a number of steps, not '5'"),
+    ({"settle_steps": 5.7}, "info['settle_steps'] must be a number of steps, not 5.7"),
+    ({"settle_steps": -5}, "info['settle_steps'] must be a number of steps, not -5"),
+    ({"state_digest": 5}, "info['state_digest'] must be text, not 5"),
+]
+
+
+@pytest.mark.parametrize(("said", "message"), RESETS, ids=range(len(RESETS)))
+def test_what_a_reset_says_is_checked_and_never_coerced(run: Run, said: dict[str, Any], message: str) -> None:
+    """An agent told something else than the task's instruction would be evaluated on another task."""
+    result, trace = run(ScriptedEnv(on_reset=lambda: said))
+    assert (result.end.status, trace.reset) == (EpisodeStatus.ENV_ERROR, None)
+    assert trace.errors[0].message == message
+
+
+class Unreadable(Exception):
+    """Its message cannot be read."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (Unreadable(), "(its message cannot be read: RuntimeError)"),
+        (asyncio.CancelledError("late"), "late"),
+        (GeneratorExit(), ""),
+        (SystemExit(0), "0"),
+        (EnvError("mine"), "mine"),
+        (SafetyAbort("mine"), "mine"),
+        (ValueError("\ud800"), "\\ud800"),
+        (ValueError("x" * 10_000), "x" * 8192 + "... (1808 more characters)"),
+        (ValueError("<A object at 0x7f5c38f011f0>"), "<A object at 0x...>"),
+    ],
+    ids=range(9),
+)
+def test_whatever_an_agent_raises_is_its_own_error(run: Run, error: BaseException, message: str) -> None:
+    """Neither its type nor its message ends the run, leaves the denominator, or differs between equal runs."""
+    result, trace = run(agent=FunctionAgent(raising(error)))
+    assert result.end.status is EpisodeStatus.AGENT_ERROR
+    assert trace.errors[0].message == message
+
+
+@pytest.mark.parametrize("error", [Unreadable(), asyncio.CancelledError()])
+def test_a_session_may_raise_anything_when_it_is_closed(run: Run, error: BaseException) -> None:
+    """The outcome stands; what was raised is kept."""
+    agent = FunctionAgent()
+    opened = agent.open_episode
+
+    def open_episode(*given: Any) -> Any:
+        session = opened(*given)
+        session.close = raising(error)  # type: ignore[method-assign]
+        return session
+
+    agent.open_episode = open_episode  # type: ignore[method-assign]
+    result, trace = run(agent=agent)
+    assert result.end.status is EpisodeStatus.COMPLETED
+    assert type(error).__name__ in trace.end.volatile["close_error"]
+
+
+def test_a_trace_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    """A folder that is gone at the end is a sentence that names the file, not a fault in Hylo."""
+    folder = tmp_path / "episodes"
+    folder.mkdir()
+
+    def vanish(index: int) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+    with pytest.raises(EvalError, match=r"cannot write the trace .*\.partial: No such file"):
+        run_episode(ScriptedEnv(on_step=vanish), FunctionAgent(), instance(), trace_path=folder / "one.jsonl")

@@ -16,7 +16,7 @@ from hylo_eval import AgentError, EvalError
 from hylo_eval.safety.bounds import ActionBounds
 from hylo_eval.safety.defaults import default_filters
 from hylo_eval.safety.finite import NonFiniteGuard
-from hylo_eval.safety.protocol import SafetyFilter
+from hylo_eval.safety.protocol import SafetyFilter, begin_filters
 from hylo_eval.safety.rate import RateLimit
 from hylo_eval.safety.workspace import WorkspaceBox
 
@@ -127,3 +127,51 @@ def test_every_filter_is_a_safety_filter_and_describes_itself() -> None:
     for item in (NonFiniteGuard(), ActionBounds(), RateLimit(1), WorkspaceBox("[0,0,0]", "[1,1,1]", "eef")):
         assert isinstance(item, SafetyFilter)
         assert item.describe()["name"] == item.name
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "u1"])
+def test_no_dtype_of_an_action_leads_past_the_bounds(dtype: str) -> None:
+    """Rounding a clipped action back to integers or half floats would undo the clip."""
+    space = spaces.Box(0.2, 0.8, (2,), np.float64)
+    bounds = ActionBounds()
+    bounds.begin(EnvSpec(), space)
+    applied = bounds.apply(np.array([1, 0]).astype(dtype), {}).action
+    assert (applied >= 0.2).all()
+    assert (applied <= 0.8).all()
+
+
+def test_the_box_cuts_integers_as_it_cuts_floats() -> None:
+    """The cut target is not rounded to an integer outside the box."""
+    spec = EnvSpec(action=(ActionSlice(name="eef_position", start=0, stop=3, mode="absolute", unit="m"),))
+    box = WorkspaceBox("[0.25, 0.25, 0.25]", "[0.75, 0.75, 0.75]", "eef")
+    box.begin(spec, SPACE)
+    assert box.apply(np.zeros(3, np.int64), {}).action.tolist() == [0.25, 0.25, 0.25]
+
+
+def test_actions_of_several_dimensions_are_filtered_too() -> None:
+    """The reason names the entry in row order."""
+    space = spaces.Box(-1, 1, (2, 3))
+    bounds, limit = ActionBounds(), RateLimit(0.5)
+    for safety_filter in (bounds, limit):
+        safety_filter.begin(EnvSpec(), space)
+    filtered = bounds.apply(np.full((2, 3), 5.0), {})
+    assert filtered.action.tolist() == np.ones((2, 3)).tolist()
+    assert filtered.reason == "entry 0 is 5, outside [-1, 1], and 5 more"
+    limit.apply(np.zeros((2, 3)), {})
+    assert limit.apply(np.ones((2, 3)), {}).action.tolist() == np.full((2, 3), 0.5).tolist()
+
+
+def test_an_action_that_is_not_finite_is_no_base_for_the_next() -> None:
+    """After one NaN, held by the finite guard behind it, the rate limit still limits from the last good action."""
+    limit = RateLimit(0.5)
+    limit.begin(SPEC, SPACE)
+    limit.apply(np.zeros(3), {})
+    limit.apply(np.full(3, np.nan), {})
+    assert limit.apply(np.ones(3), {}).action.tolist() == [0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("space", [spaces.Text(10), spaces.Discrete(3)])
+def test_a_filter_that_would_filter_nothing_is_refused(space: Any) -> None:
+    """Text and choices have no rate."""
+    with pytest.raises(EvalError, match="the rate filter"):
+        begin_filters([RateLimit(0.5)], EnvSpec(), space)

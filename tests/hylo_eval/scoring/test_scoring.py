@@ -175,3 +175,8 @@ def test_a_binary_scorer_that_says_a_half_is_refused() -> None:
     with pytest.raises(EvalError, match=r"declares itself binary and says 0\.5"):
         summarise("mine", [Score(0.5)], binary=True)
     assert summarise("mine", [Score(0.5)], binary=False).interval is None
+
+
+def test_the_mean_of_very_large_scores_is_their_mean() -> None:
+    """Their sum overflows; that must not end a run."""
+    assert summarise("mine", [Score(1e308), Score(1e308)], binary=False).mean == 1e308

@@ -1,0 +1,131 @@
+"""The command as a process: exit codes that scripts rely on, whatever becomes of its output and of what it loads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hylo_eval.benchmarks import benchmark_files
+
+RUN = ("run", "reach_fixed", "--episodes", "2", "--max-steps", "3", "--run-id", "one")
+AGENT = """
+    import os, sys, threading, time
+    import numpy as np
+    from hylo_core import AgentInfo, AgentSpec
+    from hylo_eval import Reply
+
+    class Agent:
+        info, spec = AgentInfo(name="odd\\nsuccess 100 %", version="1"), AgentSpec()
+        def open_episode(self, instance, instruction, seed):
+            return self
+        def act(self, observation):
+            return Reply(np.zeros(3))
+        def close(self):
+            pass
+
+    class ExitsWhenMade(Agent):
+        def __init__(self):
+            sys.exit(0)
+
+    class ExitsAtTheEnd(Agent):
+        def act(self, observation):
+            raise type("Odd\\x1b[31m", (Exception,), {})("no")
+        def open_episode(self, instance, instruction, seed):
+            session = ExitsAtTheEnd()
+            session.close = lambda: None
+            return session
+        def close(self):
+            sys.exit(0)
+
+    class LeavesAThread(Agent):
+        def __init__(self):
+            threading.Thread(target=time.sleep, args=(600,), name="left-behind").start()
+
+    def exits(task):
+        sys.exit(0)
+"""
+
+
+@pytest.fixture
+def shell(tmp_path: Path):
+    """Run the command line in a shell, ``%s`` standing for it."""
+    (tmp_path / "odd.py").write_text(textwrap.dedent(AGENT).replace("\\\\", "\\"))
+
+    def call(script: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        command = 'PYTHONPATH="$PWD:$PYTHONPATH" "$PYTHON" -m hylo_eval "$@"'
+        return subprocess.run(
+            ["bash", "-c", script.replace("%s", command), "bash", *arguments],
+            check=False,
+            capture_output=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[3])},
+            timeout=120,
+        )
+
+    return call
+
+
+@pytest.mark.parametrize("sink", ["/dev/full", "p"])
+def test_a_result_that_is_not_delivered_is_no_success(shell, sink):
+    """A full disk or a reader that has left: 3, never 0 (an open gate) or 1 (a closed one), and no traceback."""
+    script = "set -o pipefail; %s | true" if sink == "p" else f"%s >{sink}"
+    # Longer than a pipe's buffer, so that the reader that has left is noticed.
+    outcome = shell(script, "benchmark", "show", "libero_90", "--json")
+    assert outcome.returncode == 3
+    assert b"Traceback" not in outcome.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_closed_streams_change_nothing(shell, tmp_path, closed):
+    """The run is whole, and what is printed stands in no file of it."""
+    assert shell(f"%s {closed}", *RUN, "--agent", "zero").returncode == 0
+    assert (tmp_path / "runs/one/evallog.json").exists()
+    for trace in (tmp_path / "runs/one/episodes").iterdir():
+        assert all(json.loads(line) for line in trace.read_bytes().splitlines())
+
+
+@pytest.mark.parametrize("agent", ["odd:ExitsWhenMade", "nowhere:Agent"])
+def test_an_agent_that_ends_the_process_has_not_succeeded(shell, agent):
+    """sys.exit(0) in somebody's constructor is exit code 2 and a sentence."""
+    outcome = shell("%s", *RUN, "--agent", agent)
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith(b"error: ")
+
+
+def test_an_agent_that_exits_when_it_is_closed_does_not_hide_the_result(shell):
+    """The report is printed and the exit code is the run's own; names move no cursor and forge no line."""
+    outcome = shell("%s", *RUN, "--agent", "odd:ExitsAtTheEnd")
+    assert outcome.returncode == 3
+    assert b"agent odd\\nsuccess 100 % 1\n" in outcome.stdout
+    assert b"\x1b" not in outcome.stdout + outcome.stderr
+    assert b"warning: closing the agent raised SystemExit: 0" in outcome.stderr
+
+
+def test_an_env_that_ends_the_process_is_infrastructure(shell, tmp_path):
+    """Not a success, and not the end of the run."""
+    shown = benchmark_files()["reach_fixed"].read_text()
+    (tmp_path / "odd.toml").write_text(shown.replace('env = "reach"', 'env = "odd:exits"'))
+    outcome = shell("%s", "run", "odd.toml", "--episodes", "1", "--agent", "zero", "--max-attempts", "1")
+    assert outcome.returncode == 3
+    assert b"1 infra" in outcome.stdout
+
+
+@pytest.mark.slow
+def test_a_thread_left_behind_does_not_keep_the_process(shell):
+    """Evidence on disk and a command that never ends would be a hanging job."""
+    outcome = shell("%s", *RUN, "--agent", "odd:LeavesAThread")
+    assert outcome.returncode == 0
+    assert b"left-behind" in outcome.stderr
+
+
+def test_a_disk_that_is_full_ends_the_run_with_a_sentence(shell, tmp_path):
+    """It names the file; no traceback, no fault in Hylo."""
+    outcome = shell("ulimit -f 8; %s", "run", "reach_fixed", "--agent", "zero", "--run-id", "one")
+    assert outcome.returncode == 2
+    assert b"cannot write the trace" in outcome.stderr
