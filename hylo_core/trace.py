@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import attrs
 
-from hylo_core.contract import Contract, Record, boolean, instance_of, integer, number, one_of, text
+from hylo_core.contract import (
+    Contract,
+    Record,
+    boolean,
+    instance_of,
+    integer,
+    integers,
+    number,
+    one_of,
+    text,
+    texts,
+)
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, freeze_mapping
 from hylo_core.schema import TRACE_SCHEMA
@@ -80,7 +91,7 @@ class AgentInfo(Contract):
     name: str = attrs.field(validator=text(empty=False))
     version: str = attrs.field(default="unknown", validator=text(empty=False))
     components: Mapping[str, Any] = _mapping("components")
-    trained_on: tuple[str, ...] = ()
+    trained_on: tuple[str, ...] = attrs.field(default=(), converter=texts("trained_on"))
 
 
 @attrs.frozen(kw_only=True)
@@ -97,7 +108,7 @@ class BenchmarkRef(Record):
 class ArrayLayout(Record):
     """Shape and dtype of an observation or of the action; ``dtype`` is ``text`` where it is text."""
 
-    shape: tuple[int, ...] = ()
+    shape: tuple[int, ...] = attrs.field(default=(), converter=integers("shape"))
     dtype: str = attrs.field(default="float64", validator=text(empty=False))
 
 
