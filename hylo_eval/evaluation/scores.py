@@ -14,6 +14,7 @@ from hylo_core.trace import AgentInfo, EpisodeTrace
 from hylo_eval.evallog.v01 import EvalLog, LoggedAgent, LoggedBenchmark, Sample
 from hylo_eval.evaluation.worker import Episode
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
+from hylo_eval.scoring.initial_states import InitialState, initial_state
 from hylo_eval.traces.reader import read_trace
 
 SCORER_ERROR = "scorer_error"
@@ -21,10 +22,11 @@ SCORER_ERROR = "scorer_error"
 
 @attrs.frozen(kw_only=True)
 class ScoredEpisode:
-    """An episode and what each scorer says about it."""
+    """An episode, what it began in and what each scorer says about it."""
 
     episode: Episode
     scores: Mapping[str, Score]
+    initial_state: InitialState | None = None
 
 
 def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstance) -> dict[str, Score]:
@@ -43,10 +45,12 @@ def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstan
 
 def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> list[ScoredEpisode]:
     """Score the episodes of a run from their traces."""
-    return [
-        ScoredEpisode(episode=episode, scores=score_trace(scorers, read_trace(episode.result.path), episode.instance))
-        for episode in episodes
-    ]
+    scored: list[ScoredEpisode] = []
+    for episode in episodes:
+        trace = read_trace(episode.result.path)
+        scores = score_trace(scorers, trace, episode.instance)
+        scored.append(ScoredEpisode(episode=episode, scores=scores, initial_state=initial_state(trace)))
+    return scored
 
 
 def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dict[str, ScoreSummary]:
