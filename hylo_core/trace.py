@@ -126,6 +126,7 @@ class EpisodeStart(Record):
         action: Layout of the action.
         versions: The simulator's packages with versions.
         renderer: What draws the pictures; ``none`` for state only.
+        seeds: The seeds handed out: ``env`` (the instance's own) and ``agent``.
         volatile: ``episode_id``, ``attempt``, ``started_at``, ``host``, ``pid``.
     """
 
@@ -143,6 +144,7 @@ class EpisodeStart(Record):
     action: ArrayLayout = attrs.field(factory=ArrayLayout, validator=instance_of(ArrayLayout))
     versions: Mapping[str, str] = _mapping("versions")
     renderer: str = attrs.field(default="none", validator=text(empty=False))
+    seeds: Mapping[str, int] = _mapping("seeds")
     volatile: Mapping[str, Any] = _volatile()
 
 
@@ -256,7 +258,8 @@ class EpisodeEnd(Record):
         success_at_end: Whether it held after the last step; None when no step was taken, or when the episode ended
             because of its success, so that nobody knows what would have followed.
         reason: ``success``, ``terminated``, ``truncated``, ``horizon``, or the failing phase.
-        volatile: ``finished_at``, ``seconds``, ``behaviour_sha256``.
+        volatile: ``finished_at``, ``seconds``, ``resident_bytes`` (memory of the process), ``close_error``,
+            ``behaviour_sha256``.
     """
 
     type: ClassVar[str] = "episode_end"

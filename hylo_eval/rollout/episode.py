@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from hylo_core.seeds import derive_seed
 from hylo_core.trace import (
     ArrayLayout,
     BenchmarkRef,
@@ -30,9 +29,10 @@ from hylo_eval.envs.protocol import spec_of
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
 from hylo_eval.rollout.blame import status_of
 from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, volatile_of
+from hylo_eval.rollout.memory import resident_bytes
 from hylo_eval.rollout.observe import ObservationView, read_only
 from hylo_eval.rollout.signals import end_reason, flag, reward_of, success_of
-from hylo_eval.rollout.start import describe_start, now
+from hylo_eval.rollout.start import agent_seed, describe_start, now
 from hylo_eval.safety.finite import NonFiniteGuard
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
 
@@ -241,8 +241,7 @@ class _Episode:
         for safety_filter in self.safety:
             safety_filter.begin(env_spec, self.env.action_space)
         self.phase = "open"
-        seed = derive_seed(self.instance.key, "agent")
-        self.session = self.agent.open_episode(self.instance, instruction, seed)
+        self.session = self.agent.open_episode(self.instance, instruction, agent_seed(self.instance))
         return self.session
 
     def _loop(
@@ -253,7 +252,7 @@ class _Episode:
         clock, env, writer = self.clock, self.env, self.writer
         shape = action_shape(env.action_space)
         discrete = shape == () and not hasattr(env.action_space, "low")
-        buffer = ChunkBuffer(shape, self.agent.spec.replan)
+        buffer = ChunkBuffer(shape, self.agent.spec)
         for index in range(spec.max_steps):
             if self.stop is not None and self.stop():
                 raise KeyboardInterrupt("the run was stopped")
@@ -347,6 +346,9 @@ class _Episode:
     ) -> EpisodeResult:
         close_error = self._close_session()
         volatile: dict[str, Any] = {"finished_at": now(), "seconds": self.clock() - self.started}
+        memory = resident_bytes()
+        if memory is not None:
+            volatile["resident_bytes"] = memory
         if close_error:
             volatile["close_error"] = close_error
         event = EpisodeEnd(

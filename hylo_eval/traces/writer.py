@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -78,7 +79,7 @@ class TraceWriter:
         except FileExistsError as error:
             raise EvalError(f"another process is writing {self._partial}, or died doing so") from error
         except OSError as error:
-            raise EvalError(f"cannot write the trace {self._partial}: {error.strerror}") from error
+            raise self._unwritable(error) from error
         self._file = os.fdopen(descriptor, "wb")
 
     def start(self, event: EpisodeStart) -> None:
@@ -155,17 +156,15 @@ class TraceWriter:
         behaviour = f"sha256:{self._behaviour.hexdigest()}"
         self._lines += _line(stable, {**event.volatile, "behaviour_sha256": behaviour})
         self._drain(behaviour_done=True)
-        self._file.flush()
-        if self._fsync:
-            os.fsync(self._file.fileno())
-        self._file.close()
-        self._partial.rename(self.path)
+        self._finish()
         self.digests = TraceDigests(f"sha256:{self._trace.hexdigest()}", behaviour, self._size)
         return self.digests
 
     def close(self) -> None:
         """Close the file; without an end event it stays ``.partial`` and is nobody's result."""
-        self._file.close()
+        # What could not be written was said when it was; closing tries once more and has nothing to add.
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -193,7 +192,26 @@ class TraceWriter:
         self._pending = 0
         self._trace.update(data)
         self._size += len(data)
-        self._file.write(data)
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _finish(self) -> None:
+        try:
+            self._file.flush()
+            if self._fsync:
+                os.fsync(self._file.fileno())
+            self._file.close()
+            self._partial.rename(self.path)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> EvalError:
+        return EvalError(
+            f"cannot write the trace {self._partial}: {error.strerror}",
+            fix="make room, or choose another --run-root; episodes that are finished are kept",
+        )
 
 
 def _line(stable: bytes, volatile: Mapping[str, Any] | None) -> tuple[bytes, ...]:
