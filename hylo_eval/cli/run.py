@@ -12,7 +12,14 @@ import click
 from hylo_core.errors import describe_error
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
-from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable, printable_line
+from hylo_eval.cli.terminal import (
+    console,
+    describe_abstentions,
+    describe_precision,
+    describe_summary,
+    printable,
+    printable_line,
+)
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -138,10 +145,16 @@ def _as_json(result: EvalResult) -> dict[str, Any]:
         "run": str(result.run.path),
         "log": str(result.log_path),
         "benchmark": result.log.benchmark.to_dict(),
-        "agent": {"name": result.log.agent.name, "version": result.log.agent.version},
+        "agent": {
+            "name": result.log.agent.name,
+            "version": result.log.agent.version,
+            "chunk_length": result.agent_spec.chunk_length,
+            "replan": result.agent_spec.replan,
+        },
         "complete": result.complete,
         "exit_code": result.exit_code,
         "scores": {name: attrs.asdict(summary) for name, summary in result.summaries.items()},
+        "initial_states": attrs.asdict(result.initial_states),
         "disagreements": result.disagreements,
         "unknown": [difference.path for difference in result.differences],
     }
@@ -151,10 +164,11 @@ def _print_report(result: EvalResult) -> None:
     from rich.table import Table
 
     out = console()
-    log = result.log
+    log, spec = result.log, result.agent_spec
     out.print(
         f"{printable_line(log.benchmark.id)} ({printable_line(log.benchmark.split)}), "
-        f"agent {printable_line(log.agent.name)} {printable_line(log.agent.version)}"
+        f"agent {printable_line(log.agent.name)} {printable_line(log.agent.version)}, "
+        f"chunk length {spec.chunk_length}, replan {spec.replan}"
     )
     table = Table(box=None, pad_edge=False)
     for column in ("score", "mean", "95 % interval", "scored"):
@@ -168,6 +182,12 @@ def _print_report(result: EvalResult) -> None:
 
 def _print_notes(result: EvalResult) -> None:
     out = console()
+    states = result.initial_states
+    again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
+    out.print(f"distinct initial states: {states.distinct}{again}")
+    primary, summary = next(iter(result.summaries.items()))
+    if hint := describe_precision(printable(primary), summary):
+        out.print(hint)
     for name, summary in result.summaries.items():
         if summary.n_abstained:
             out.print(describe_abstentions(printable_line(name), summary))

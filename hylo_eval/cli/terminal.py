@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "console",
     "describe_abstentions",
+    "describe_precision",
     "describe_summary",
     "number",
     "percent",
@@ -27,6 +28,10 @@ __all__ = [
     "printable_line",
 ]
 
+_WIDE = 0.3
+"""Width of an interval of a rate from which on a hint says how many episodes it takes."""
+_USEFUL = 0.2
+"""The width the hint aims at: ten points to each side."""
 _ENDLESS = 100_000
 """Columns of what is not a terminal: a pipe or a file has lines of any length."""
 
@@ -107,6 +112,22 @@ def describe_summary(summary: ScoreSummary) -> tuple[str, str]:
         return number(summary.mean, summary.unit), ""
     interval = summary.interval
     return percent(summary.mean), f"[{percent(interval[0])}, {percent(interval[1])}]" if interval else ""
+
+
+def describe_precision(name: str, summary: ScoreSummary) -> str:
+    """How far the episodes carry, where they are too few to say much; else nothing."""
+    if summary.interval is None:
+        return ""
+    low, high = summary.interval
+    if high - low <= _WIDE:
+        return ""
+    from hylo_eval.scoring.intervals import trials_for_width
+
+    episodes = "1 episode leaves" if summary.n_scored == 1 else f"{summary.n_scored} episodes leave"
+    return (
+        f"{name}: {episodes} an interval of {100 * (high - low):.0f} points; "
+        f"{trials_for_width(_USEFUL)} would leave at most {100 * _USEFUL:.0f}"
+    )
 
 
 def describe_abstentions(name: str, summary: ScoreSummary) -> str:

@@ -9,6 +9,7 @@ import attrs
 
 from hylo_core.trace import BenchmarkRef
 from hylo_eval.compare.table import UNSTATED, Side
+from hylo_eval.scoring.initial_states import StateCount, count_states
 
 START_ASPECTS = ("state", "model", "instruction", "frames")
 """What two episodes of one pair must have begun with in common."""
@@ -202,18 +203,17 @@ class PairedEvidence:
 
     def distinct_starts(self) -> int | None:
         """How many different initial states the pairs began in; None where no state is on record."""
-        return len(set(self._starts())) or None
+        return self._state_count().distinct or None
 
     def repeated_starts(self) -> int:
         """How many pairs began in a state that another pair had too, beyond the first of each."""
-        starts = self._starts()
-        return len(starts) - len(set(starts))
+        return self._state_count().repeated
 
-    def _starts(self) -> list[tuple[str, str, str]]:
+    def _state_count(self) -> StateCount:
         shared = self.candidate.outcomes.keys() & self.parent.outcomes.keys()
         outcomes = {key: self.candidate.outcomes[key] for key in shared - self.unpaired.keys()}
-        return [
+        return count_states(
             (outcome.task_digest, outcome.start.state, outcome.start.model)
             for outcome in outcomes.values()
             if outcome.start is not None and outcome.start.state
-        ]
+        )

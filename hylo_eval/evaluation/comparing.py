@@ -22,6 +22,7 @@ from hylo_eval.evaluation.manifest import MANIFEST_SCHEMA
 from hylo_eval.evaluation.plan import declared_order
 from hylo_eval.evaluation.scores import score_trace
 from hylo_eval.plugins import BUILT_IN
+from hylo_eval.scoring.initial_states import state_digest
 from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
 from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
@@ -170,22 +171,11 @@ def _start(trace: EpisodeTrace) -> Start | None:
     if reset is None:
         return None
     return Start(
-        state=reset.state_digest or digest(_without_non_finite(dict(reset.observation))),
+        state=state_digest(reset),
         model=reset.model_digest,
         instruction=reset.instruction,
         frames=digest(dict(reset.images)) if reset.images else "",
     )
-
-
-def _without_non_finite(value: Any) -> Any:
-    """Canonical JSON knows no NaN and no infinity; their texts stand for them."""
-    if isinstance(value, float) and value - value != 0.0:
-        return str(value)
-    if isinstance(value, Mapping):
-        return {name: _without_non_finite(item) for name, item in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_without_non_finite(item) for item in cast("list[Any]", value)]
-    return value
 
 
 _REASON_OF_STATUS: Final[Mapping[str, str]] = {

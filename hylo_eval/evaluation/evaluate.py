@@ -16,7 +16,7 @@ import attrs
 from hylo_core.benchmark import Benchmark
 from hylo_core.errors import describe_error
 from hylo_core.score import Scorer
-from hylo_core.spec import EnvSpec, SpecDifference, compare_specs
+from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
 from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo, BenchmarkRef
 from hylo_eval.agents.protocol import Agent, meet_env
@@ -30,6 +30,7 @@ from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.scoring.aggregate import ScoreSummary
 from hylo_eval.scoring.counts import SafetyInterventions, Steps
+from hylo_eval.scoring.initial_states import StateCount, count_states
 from hylo_eval.scoring.latency import LatencyP95
 from hylo_eval.scoring.success import Success
 from hylo_eval.traces.layout import RunFolder
@@ -51,6 +52,7 @@ class EvalResult:
         summaries: One a scorer, by name, in the order given.
         scored: Every episode with its scores, in the order they ran.
         complete: Whether every planned instance has an outcome.
+        agent_spec: What the agent expects and how it acts, after it met the environment.
         differences: What agent and environment do not say or disagree on.
     """
 
@@ -60,6 +62,7 @@ class EvalResult:
     summaries: Mapping[str, ScoreSummary]
     scored: Sequence[ScoredEpisode]
     complete: bool
+    agent_spec: AgentSpec = attrs.field(factory=AgentSpec)
     differences: Sequence[SpecDifference] = ()
 
     @property
@@ -74,6 +77,11 @@ class EvalResult:
     def disagreements(self) -> int:
         """Episodes in which our evaluation of the goal and the simulator's own check differed."""
         return sum(episode.episode.result.disagreements > 0 for episode in self.scored)
+
+    @property
+    def initial_states(self) -> StateCount:
+        """How many different initial states the episodes began in (task, state and model digest)."""
+        return count_states(episode.initial_state for episode in self.scored)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -161,7 +169,7 @@ def evaluate(
         run.create()
         write_manifest(content, run.manifest)
         done: list[Episode] = []
-        conclude = partial(_conclude, plan, agent.info, run, scorers, done, differences)
+        conclude = partial(_conclude, plan, setup, run, scorers, done, differences)
         try:
             for episode in worker.episodes(ordered, started):
                 done.append(episode)
@@ -264,7 +272,7 @@ def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:
 
 def _conclude(
     plan: Plan,
-    info: AgentInfo,
+    setup: RunSetup,
     run: RunFolder,
     scorers: Sequence[Scorer],
     done: Sequence[Episode],
@@ -272,7 +280,7 @@ def _conclude(
 ) -> EvalResult:
     scored = score_episodes(scorers, done)
     summary = summaries(scorers, scored)
-    log = build_evallog(plan.benchmark, plan.split, info, run.run_id, scored, summary)
+    log = build_evallog(plan.benchmark, plan.split, setup.agent, run.run_id, scored, summary)
     complete = {episode.instance.key for episode in done} == {instance.key for instance in plan.instances}
     path = run.evallog if complete else run.partial_evallog
     write_evallog(log, path)
@@ -283,6 +291,7 @@ def _conclude(
         summaries=summary,
         scored=scored,
         complete=complete,
+        agent_spec=setup.agent_spec,
         differences=differences,
     )
 

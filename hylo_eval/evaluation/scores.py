@@ -16,16 +16,18 @@ from hylo_eval.errors import TraceError
 from hylo_eval.evallog.v01 import EvalLog, LoggedAgent, LoggedBenchmark, Sample
 from hylo_eval.evaluation.worker import Episode
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
+from hylo_eval.scoring.initial_states import InitialState, initial_state
 from hylo_eval.scoring.outcome import REASONS, SCORER_ERROR, UNREADABLE
 from hylo_eval.traces.reader import read_trace
 
 
 @attrs.frozen(kw_only=True)
 class ScoredEpisode:
-    """An episode and what each scorer says about it."""
+    """An episode, what it began in and what each scorer says about it."""
 
     episode: Episode
     scores: Mapping[str, Score]
+    initial_state: InitialState | None = None
 
 
 def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstance) -> dict[str, Score]:
@@ -46,19 +48,21 @@ def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstan
 
 def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> list[ScoredEpisode]:
     """Score the episodes of a run from their traces; one whose trace is lost or changed is abstained from."""
-    return [ScoredEpisode(episode=episode, scores=_scores(scorers, episode)) for episode in episodes]
+    return [_score(scorers, episode) for episode in episodes]
 
 
-def _scores(scorers: Sequence[Scorer], episode: Episode) -> dict[str, Score]:
+def _score(scorers: Sequence[Scorer], episode: Episode) -> ScoredEpisode:
     try:
         trace = read_trace(episode.result.path)
     except TraceError as error:
         reason = str(error)
     else:
         if trace.trace_sha256 == episode.result.digests.trace_sha256:
-            return score_trace(scorers, trace, episode.instance)
+            scores = score_trace(scorers, trace, episode.instance)
+            return ScoredEpisode(episode=episode, scores=scores, initial_state=initial_state(trace))
         reason = f"{REASONS[UNREADABLE]}: {episode.result.path} is not the file that was written"
-    return {scorer.name: Score.abstain(UNREADABLE, clean_text(reason)) for scorer in scorers}
+    unread = Score.abstain(UNREADABLE, clean_text(reason))
+    return ScoredEpisode(episode=episode, scores={scorer.name: unread for scorer in scorers}, initial_state=None)
 
 
 def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dict[str, ScoreSummary]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,10 +28,9 @@ class ObservationView:
             raise EnvError(f"an observation must be a mapping from text to arrays, not {type(observation).__name__}")
         self.layouts = {_key(key): _layout(key, value) for key, value in observation.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         self._keys = frozenset(self.layouts)
-        self._arrays = {
-            key: (value.shape, value.dtype)
-            for key, value in observation.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-            if type(value) is np.ndarray  # pyright: ignore[reportUnknownArgumentType]
+        members = cast("Mapping[str, Any]", observation)
+        self._arrays: dict[str, tuple[tuple[int, ...], Any]] = {
+            key: (value.shape, value.dtype) for key, value in members.items() if type(value) is np.ndarray
         }
         self._numbers, self._pictures = split_observation(observation)  # pyright: ignore[reportUnknownArgumentType]
 

@@ -131,7 +131,7 @@ REFUSED = [
     (drop(3), 5, "index: step 1 stands where step 0 belongs"),
     (change(0, schema="hylo.trace/v9"), 1, "is of schema 'hylo.trace/v9', which this release cannot read (it knows 'hylo.trace/v0.1'); upgrade hylo-eval"),
     (change(0, schema=None), 1, "names no schema; expected 'hylo.trace/v0.1'"),
-    (change(0, extra=1), 1, "extra: is not a key of EpisodeStart; known keys: instance, benchmark, agent, env_spec, agent_spec, observations, action, versions, renderer, volatile"),
+    (change(0, extra=1), 1, "extra: is not a key of EpisodeStart; known keys: instance, benchmark, agent, env_spec, agent_spec, observations, action, versions, renderer, seeds, volatile"),
     (change(3, success=1), 4, "success: must be of type bool, not int"),
     (change(3, reward="lots"), 4, "reward: must be a number, not 'lots'"),
     (change(3, extra=1), 4, "extra: is not a member of this event"),
