@@ -156,7 +156,7 @@ class ResetEvent:
     volatile: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)  # frozen slots are set by thirteen calls, and a trace holds one of these a step
 class StepEvent:
     """One control step.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import orjson
 
@@ -23,19 +23,27 @@ from hylo_core.trace import (
 )
 from hylo_eval.errors import TraceError
 from hylo_eval.traces.encoding import decode_numbers
+from hylo_eval.traces.steps import STEP, VOLATILE, NotPlain, read_steps, stable_parts
 
 MAX_TRACE_BYTES: Final = 2 * 1024**3
 """A trace larger than this is refused unread."""
 
-_VOLATILE: Final = b',"volatile":'
+Digests: TypeAlias = Literal["all", "behaviour", "none"]
+"""Which digests to compute while reading."""
+
 _NON_FINITE: Final = (b'"NaN"', b'Infinity"')
 
 
-def read_trace(path: Path | str) -> EpisodeTrace:
+def read_trace(path: Path | str, *, digests: Digests = "all") -> EpisodeTrace:
     """Read a trace.
 
     A torn last line (a killed worker) is reported as ``torn`` and never read; a trace without an end event has
     ``end`` None and is no finished episode.
+
+    Args:
+        path: The file.
+        digests: Which of ``trace_sha256`` and ``behaviour_sha256`` to compute; what is left out is empty. Each costs
+            about a quarter of the time the reading itself takes.
 
     Raises:
         TraceError: With file and line: the file cannot be read, a line is not JSON, an event breaks its contract or
@@ -50,30 +58,32 @@ def read_trace(path: Path | str) -> EpisodeTrace:
         raise TraceError(path, 0, "there is no such trace") from None
     except OSError as error:
         raise TraceError(path, 0, f"cannot be read: {error.strerror}") from error
-    return parse_trace(data, path)
+    return parse_trace(data, path, digests=digests)
 
 
-def parse_trace(data: bytes, path: Path | str = "<bytes>") -> EpisodeTrace:
+def parse_trace(data: bytes, path: Path | str = "<bytes>", *, digests: Digests = "all") -> EpisodeTrace:
     """Read a trace from its bytes; see :func:`read_trace`."""
-    reading = _Reading(Path(path))
-    position = 0
-    while position < len(data):
-        newline = data.find(b"\n", position)
-        if newline < 0:
-            reading.torn = True
-            break
-        reading.line(data[position : newline + 1])
-        position = newline + 1
-    return reading.finish()
+    lines = data.split(b"\n")
+    torn = lines.pop() != b""
+    try:
+        reading = _Reading(Path(path), digests)
+        reading.lines_with_plain_steps(lines, data)
+    except (TraceError, NotPlain):
+        # Line by line: to say which line is wrong first, and to read what another tool has written.
+        reading = _Reading(Path(path), digests)
+        for line in lines:
+            reading.line(line)
+    return reading.finish(data, torn=torn)
 
 
 class _Reading:
-    """The state of one reading: which event may come next, and the running digests."""
+    """The state of one reading: which event may come next, and what was read."""
 
-    def __init__(self, path: Path) -> None:
-        self.torn = False
+    def __init__(self, path: Path, digests: Digests) -> None:
         self._path = path
+        self._digests = digests
         self._number = 0
+        self._size = 0
         self._start: EpisodeStart | None = None
         self._reset: ResetEvent | None = None
         self._steps: list[StepEvent] = []
@@ -81,8 +91,7 @@ class _Reading:
         self._errors: list[ErrorEvent] = []
         self._end: EpisodeEnd | None = None
         self._grades: list[GradeEvent] = []
-        self._trace = hashlib.sha256()
-        self._behaviour = hashlib.sha256()
+        self._stable: list[bytes] = []
         self._readers: Mapping[str, Callable[[dict[str, Any], bool], None]] = {
             "episode_start": self._read_start,
             "reset": self._read_reset,
@@ -93,8 +102,32 @@ class _Reading:
             "grade": self._read_grade,
         }
 
+    def lines_with_plain_steps(self, lines: Sequence[bytes], data: bytes) -> None:
+        """Read all lines, the steps among them together.
+
+        Raises:
+            NotPlain: The steps have to be read one by one.
+            TraceError: Something is wrong, here or in an earlier line.
+        """
+        if _holds_non_finite(data):
+            raise NotPlain
+        self._readers = {**self._readers, "step": _refuse_step}
+        together = [line for line in lines if line.startswith(STEP)]
+        steps = read_steps(together)
+        self._steps.extend(steps)
+        stable = iter(stable_parts(together, steps) if self._digests != "none" else ())
+        for line in lines:
+            if not line.startswith(STEP):
+                self.line(line)
+                continue
+            if self._reset is None or self._end is not None:
+                raise NotPlain
+            self._size += len(line) + 1
+            if self._digests != "none":
+                self._stable.append(next(stable))
+
     def line(self, line: bytes) -> None:
-        """Read one whole line."""
+        """Read one whole line, given without its newline."""
         self._number += 1
         try:
             members: Any = orjson.loads(line)
@@ -113,17 +146,24 @@ class _Reading:
             where = "only grade events follow the end" if self._end else "a grade event follows the end"
             raise TraceError(self._path, self._number, where)
         if kind != "grade":
-            self._trace.update(line)
-            self._behaviour.update(self._stable(line, kind, event))
+            self._size += len(line) + 1
+            if self._digests != "none":
+                self._stable.append(_stable(line, kind, event))
         try:
-            reader(event, any(text in line for text in _NON_FINITE))
+            reader(event, _holds_non_finite(line))
         except ContractError as error:
             raise TraceError(self._path, self._number, str(error)) from error
 
-    def finish(self) -> EpisodeTrace:
-        """What was read."""
+    def finish(self, data: bytes, *, torn: bool) -> EpisodeTrace:
+        """What was read; ``data`` is the whole trace."""
         if self._start is None:
             raise TraceError(self._path, 0, "holds no whole episode_start event")
+        trace_sha256 = behaviour_sha256 = ""
+        if self._end is not None and self._digests == "all":
+            trace_sha256 = hashlib.sha256(memoryview(data)[: self._size]).hexdigest()
+        if self._end is not None and self._digests != "none":
+            self._stable.append(b"")
+            behaviour_sha256 = hashlib.sha256(b"\n".join(self._stable)).hexdigest()
         return EpisodeTrace(
             start=self._start,
             reset=self._reset,
@@ -132,36 +172,10 @@ class _Reading:
             errors=tuple(self._errors),
             end=self._end,
             grades=tuple(self._grades),
-            torn=self.torn,
-            trace_sha256=f"sha256:{self._trace.hexdigest()}" if self._end else "",
-            behaviour_sha256=f"sha256:{self._behaviour.hexdigest()}" if self._end else "",
+            torn=torn,
+            trace_sha256=trace_sha256 and f"sha256:{trace_sha256}",
+            behaviour_sha256=behaviour_sha256 and f"sha256:{behaviour_sha256}",
         )
-
-    def _stable(self, line: bytes, kind: str, event: Mapping[str, Any]) -> bytes:
-        """The bytes the writer hashed: the line without its last member ``volatile``."""
-        cut = line.find(_VOLATILE) if "volatile" in event else -1
-        if cut >= 0 and line.find(_VOLATILE, cut + 1) >= 0:
-            # A member of that name also stands deeper: take the cut that leaves the rest of the object whole.
-            cut = self._top_level_cut(line, event)
-        if cut < 0:
-            # Nothing volatile, or another tool has written the line again with other white space: write it as we would.
-            stable = {name: value for name, value in event.items() if name != "volatile"}
-            return orjson.dumps({"type": kind, **stable}) + b"\n"
-        return line[:cut] + b"}\n"
-
-    @staticmethod
-    def _top_level_cut(line: bytes, event: Mapping[str, Any]) -> int:
-        cut = line.find(_VOLATILE)
-        while cut >= 0:
-            try:
-                volatile = orjson.loads(line[cut + len(_VOLATILE) : line.rindex(b"}")])
-                orjson.loads(line[:cut] + b"}")
-            except orjson.JSONDecodeError:
-                volatile = None
-            if volatile == event["volatile"]:
-                return cut
-            cut = line.find(_VOLATILE, cut + 1)
-        return -1
 
     def _read_start(self, event: dict[str, Any], _: bool) -> None:
         event = migrate(event, event.pop("schema", None), TRACE_SCHEMA)
@@ -240,6 +254,47 @@ class _Reading:
             key: value if key in layouts and layouts[key].dtype == "text" else decode_numbers(value)
             for key, value in observation.items()
         }
+
+
+def _refuse_step(_: dict[str, Any], __: bool) -> None:
+    """A step that does not begin as the writer begins it, among steps that are read together."""
+    raise NotPlain
+
+
+def _holds_non_finite(text: bytes) -> bool:
+    """Whether a text for a number that is not finite may stand in it."""
+    # One letter is found several times faster than a word, and most traces do not hold it in their steps.
+    if text.find(b"N") < 0 and text.find(b"I") < 0:
+        return False
+    return any(text.find(word) >= 0 for word in _NON_FINITE)
+
+
+def _stable(line: bytes, kind: str, event: Mapping[str, Any]) -> bytes:
+    """The bytes the writer hashed: the line without its last member ``volatile``."""
+    cut = _volatile_cut(line, event) if "volatile" in event else -1
+    if cut >= 0:
+        return line[:cut] + b"}"
+    # Nothing volatile, or another tool has written the line again with other white space: write it as we would.
+    return orjson.dumps({"type": kind, **{name: value for name, value in event.items() if name != "volatile"}})
+
+
+def _volatile_cut(line: bytes, event: Mapping[str, Any]) -> int:
+    """Where the last member ``volatile`` begins; -1 where it is not the last one.
+
+    A member of that name may stand deeper too, and a member after it must not escape the digest: so both sides of the
+    cut have to be whole.
+    """
+    cut = line.find(VOLATILE)
+    while cut >= 0:
+        try:
+            volatile = orjson.loads(line[cut + len(VOLATILE) : line.rindex(b"}")])
+            orjson.loads(line[:cut] + b"}")
+        except orjson.JSONDecodeError:
+            volatile = None
+        if volatile == event["volatile"]:
+            return cut
+        cut = line.find(VOLATILE, cut + 1)
+    return -1
 
 
 _REQUIRED: Final = object()
