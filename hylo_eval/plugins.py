@@ -71,6 +71,19 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "actions a safety filter changed or stopped",
         ),
         Plugin("latency_p95", "hylo_eval.scoring.latency:LatencyP95", "95th percentile of seconds per reply"),
+        Plugin("reward_sum", "hylo_eval.scoring.reward:RewardSum", "sum of the environment's rewards"),
+        Plugin(
+            "action_smoothness",
+            "hylo_eval.scoring.smoothness:ActionSmoothness",
+            "RMS second difference of the applied actions; lower is smoother",
+        ),
+        Plugin("progress_best", "hylo_eval.scoring.progress:ProgressBest", "largest share of the goal that held"),
+        Plugin("progress_at_end", "hylo_eval.scoring.progress:ProgressAtEnd", "share of the goal at the last step"),
+        Plugin(
+            "time_to_success",
+            "hylo_eval.scoring.time_to_success:TimeToSuccess",
+            "steps to the first success, restricted to the horizon",
+        ),
     ),
     "safety": (
         Plugin("finite", "hylo_eval.safety.finite:NonFiniteGuard", "refuses actions that are not finite"),

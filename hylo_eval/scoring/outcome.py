@@ -13,6 +13,12 @@ NO_ACTION = "no_action"
 SUCCESS_AT_RESET = "success_at_reset"
 ENDED_ON_SUCCESS = "ended_on_success"
 NOT_RECORDED = "not_recorded"
+NOT_APPLICABLE = "not_applicable"
+NOT_FINITE = "not_finite"
+CENSORED = "censored"
+SCORER_ERROR = "scorer_error"
+TRACE_MISSING = "trace_missing"
+TRACE_UNREADABLE = "trace_unreadable"
 
 REASONS = {
     AGENT_ERROR: "the agent raised, or its action was misshapen or not finite",
@@ -23,10 +29,16 @@ REASONS = {
     SUCCESS_AT_RESET: "success held before any action",
     ENDED_ON_SUCCESS: "the episode ended because it succeeded, so nobody knows its end",
     NOT_RECORDED: "the trace does not hold what the scorer reads",
+    NOT_APPLICABLE: "the quantity is not defined for this episode",
+    NOT_FINITE: "a number the scorer reads is not finite",
+    CENSORED: "the episode was cut off, so nobody knows the quantity",
+    SCORER_ERROR: "the scorer raised, or returned no score",
+    TRACE_MISSING: "there is no trace where the log says one is",
+    TRACE_UNREADABLE: "the trace cannot be read",
 }
 """Why a scorer abstains, and what each reason means."""
 
-INFRASTRUCTURE_REASONS = frozenset({INFRA, UNFINISHED, CANCELLED, SUCCESS_AT_RESET})
+INFRASTRUCTURE_REASONS = frozenset({INFRA, UNFINISHED, CANCELLED, SUCCESS_AT_RESET, TRACE_MISSING, TRACE_UNREADABLE})
 """Reasons that are nobody's behaviour: a run with one of them is not complete."""
 
 ALLOW_INITIAL_SUCCESS = "allow_initial_success"
@@ -51,6 +63,15 @@ def abstention(trace: EpisodeTrace) -> Score | None:
         allowed = trace.instance.spec.params.get(ALLOW_INITIAL_SUCCESS) is True
         reason = None if allowed else SUCCESS_AT_RESET
     return None if reason is None else Score.abstain(reason, REASONS[reason])
+
+
+def failure(trace: EpisodeTrace) -> str:
+    """Why a scored episode is a failure whatever its steps say; empty when its steps decide."""
+    if trace.status is EpisodeStatus.SAFETY_ABORT:
+        return "a safety filter stopped the episode"
+    if trace.status is EpisodeStatus.SIM_UNSTABLE:
+        return f"the simulation became unstable: {trace.end.reason if trace.end else ''}"
+    return ""
 
 
 def _what_failed(trace: EpisodeTrace) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
-from hylo_core.trace import EpisodeStatus, EpisodeTrace
-from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention
+from hylo_core.trace import EpisodeTrace
+from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention, failure
 
 
 class SuccessOnce:
@@ -19,9 +19,9 @@ class SuccessOnce:
         abstained = abstention(trace)
         if abstained is not None:
             return abstained
-        failed = _ended_badly(trace)
-        if failed is not None:
-            return failed
+        failed = failure(trace)
+        if failed:
+            return Score(0.0, failed)
         first = next((step.index for step in trace.steps if step.success), None)
         if first is None:
             return Score(0.0, f"no success in {len(trace.steps)} steps")
@@ -42,9 +42,9 @@ class SuccessAtEnd:
         abstained = abstention(trace)
         if abstained is not None:
             return abstained
-        failed = _ended_badly(trace)
-        if failed is not None:
-            return failed
+        failed = failure(trace)
+        if failed:
+            return Score(0.0, failed)
         at_end = trace.end.success_at_end if trace.end else None
         if at_end is None:
             return Score.abstain(ENDED_ON_SUCCESS, REASONS[ENDED_ON_SUCCESS])
@@ -61,11 +61,3 @@ class Success:
         """Score by the task's own meaning of success."""
         scorer = SuccessAtEnd() if task.spec.success_at == "end" else SuccessOnce()
         return scorer.score(trace, task)
-
-
-def _ended_badly(trace: EpisodeTrace) -> Score | None:
-    if trace.status is EpisodeStatus.SAFETY_ABORT:
-        return Score(0.0, "a safety filter stopped the episode")
-    if trace.status is EpisodeStatus.SIM_UNSTABLE:
-        return Score(0.0, f"the simulation became unstable: {trace.end.reason if trace.end else ''}")
-    return None
