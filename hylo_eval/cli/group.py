@@ -14,6 +14,7 @@ import click
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
+    "rescore": ("hylo_eval.cli.rescore:rescore", "Score the traces of finished runs again, without a simulator."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
     "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate or freeze a benchmark."),
     "check-env": ("hylo_eval.cli.check_env:check_env", "Check an environment against the contract."),

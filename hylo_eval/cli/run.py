@@ -11,7 +11,7 @@ import click
 
 from hylo_eval.benchmarks import env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
-from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable
+from hylo_eval.cli.terminal import console, print_abstentions, print_summaries, printable
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -142,29 +142,20 @@ def _as_json(result: EvalResult) -> dict[str, Any]:
 
 
 def _print_report(result: EvalResult) -> None:
-    from rich.table import Table
-
     out = console()
     log = result.log
     out.print(
         f"{printable(log.benchmark.id)} ({printable(log.benchmark.split)}), "
         f"agent {printable(log.agent.name)} {printable(log.agent.version)}"
     )
-    table = Table(box=None, pad_edge=False)
-    for column in ("score", "mean", "95 % interval", "scored"):
-        table.add_column(column, no_wrap=True)
-    for name, summary in result.summaries.items():
-        table.add_row(printable(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
-    out.print(table)
+    print_summaries(out, result.summaries)
     _print_notes(result)
     out.print(f"run: {result.run.path}")
 
 
 def _print_notes(result: EvalResult) -> None:
     out = console()
-    for name, summary in result.summaries.items():
-        if summary.n_abstained:
-            out.print(describe_abstentions(printable(name), summary))
+    print_abstentions(out, result.summaries)
     statuses: dict[str, int] = {}
     for sample in result.log.samples:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1

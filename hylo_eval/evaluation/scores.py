@@ -9,14 +9,13 @@ import attrs
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.score import Score, Scorer
-from hylo_core.task import TaskInstance
-from hylo_core.trace import AgentInfo, EpisodeTrace
+from hylo_core.trace import AgentInfo
+from hylo_eval.errors import EvalError
 from hylo_eval.evallog.v01 import EvalLog, LoggedAgent, LoggedBenchmark, Sample
 from hylo_eval.evaluation.worker import Episode
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
+from hylo_eval.scoring.applying import score_trace
 from hylo_eval.traces.reader import read_trace
-
-SCORER_ERROR = "scorer_error"
 
 
 @attrs.frozen(kw_only=True)
@@ -27,18 +26,19 @@ class ScoredEpisode:
     scores: Mapping[str, Score]
 
 
-def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstance) -> dict[str, Score]:
-    """What each scorer says; one that raises abstains, so that one bad scorer loses no run."""
-    scores: dict[str, Score] = {}
-    for scorer in scorers:
-        try:
-            score: Any = scorer.score(trace, task)
-        except Exception as error:  # noqa: BLE001 - a scorer is somebody's code; its failure is an abstention
-            score = Score.abstain(SCORER_ERROR, f"{type(error).__name__}: {error}")
-        if not isinstance(score, Score):
-            score = Score.abstain(SCORER_ERROR, f"returned a {type(score).__name__}, not a Score")
-        scores[scorer.name] = score
-    return scores
+def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
+    """The scorers, refused when there is none or two share a name.
+
+    Raises:
+        EvalError: Either.
+    """
+    names = [scorer.name for scorer in scorers]
+    if not names:
+        raise EvalError("a run needs at least one scorer")
+    for name in names:
+        if names.count(name) > 1:
+            raise EvalError(f"two scorers are called {name!r}")
+    return scorers
 
 
 def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> list[ScoredEpisode]:
@@ -65,10 +65,6 @@ def build_evallog(
     summary: Mapping[str, ScoreSummary],
 ) -> EvalLog:
     """The EvalLog of a run, samples in the benchmark's order whatever order they ran in."""
-    results: dict[str, Any] = {f"{name}_mean": item.mean for name, item in summary.items()}
-    primary = next(iter(summary.values()), None)
-    results["n_episodes"] = len(scored)
-    results["n_scored"] = primary.n_scored if primary else 0
     position = {task.id: index for index, task in enumerate(benchmark.tasks)}
     ordered = sorted(
         scored,
@@ -84,9 +80,16 @@ def build_evallog(
             requires_privileged=benchmark.requires_privileged,
         ),
         agent=LoggedAgent(name=agent.name, version=agent.version, components=agent.components),
-        results=results,
+        results=log_results(summary, len(scored)),
         samples=[_sample(item) for item in ordered],
     )
+
+
+def log_results(summary: Mapping[str, ScoreSummary], n_episodes: int) -> dict[str, Any]:
+    """The log's ``results``: every mean, the number of episodes, and how many of them the first scorer scored."""
+    primary = next(iter(summary.values()), None)
+    means: dict[str, Any] = {f"{name}_mean": item.mean for name, item in summary.items()}
+    return {**means, "n_episodes": n_episodes, "n_scored": primary.n_scored if primary else 0}
 
 
 def _sample(scored: ScoredEpisode) -> Sample:
