@@ -146,9 +146,13 @@ def default_workers(episodes: int) -> int:
 
 def score_recorded(scorers: Sequence[Scorer], episode: RecordedEpisode) -> RecordedScores:
     """Score one recorded episode; a trace that is missing, torn or broken is an abstention of every scorer."""
+    with _collection_paused():
+        return _score_recorded(scorers, episode)
+
+
+def _score_recorded(scorers: Sequence[Scorer], episode: RecordedEpisode) -> RecordedScores:
     try:
-        with _collection_paused():
-            trace = read_trace(episode.path)
+        trace = read_trace(episode.path, digests="behaviour")
     except TraceError as error:
         reason = TRACE_UNREADABLE if Path(episode.path).exists() else TRACE_MISSING
         # The path is this machine's; the reason is the trace's.
@@ -187,7 +191,7 @@ def _recorded(episode: RecordedEpisode, scores: Mapping[str, Score], trace: Epis
         "key": episode.key,
         "episode_id": episode.episode_id,
         "status": status,
-        "trace_sha256": trace.trace_sha256 if trace else "",
+        "behaviour_sha256": trace.behaviour_sha256 if trace else "",
         "differences": differences,
         "scores": {
             name: {"value": score.value, "explanation": score.explanation, "metadata": thaw(score.metadata)}
@@ -225,7 +229,7 @@ def _leave_interrupts_to_the_parent() -> None:
 
 @contextlib.contextmanager
 def _collection_paused() -> Generator[None, None, None]:
-    """No search for cycles meanwhile: a trace is a hundred thousand objects and no cycle."""
+    """No search for cycles while a trace is in memory: it is ten thousands of objects and no cycle."""
     enabled = gc.isenabled()
     gc.disable()
     try:

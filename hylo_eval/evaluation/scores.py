@@ -42,11 +42,12 @@ def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
 
 
 def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> list[ScoredEpisode]:
-    """Score the episodes of a run from their traces."""
-    return [
-        ScoredEpisode(episode=episode, scores=score_trace(scorers, read_trace(episode.result.path), episode.instance))
-        for episode in episodes
-    ]
+    """Score the episodes of a run from their traces, read as re-scoring reads them."""
+    scored: list[ScoredEpisode] = []
+    for episode in episodes:
+        trace = read_trace(episode.result.path, digests="behaviour")
+        scored.append(ScoredEpisode(episode=episode, scores=score_trace(scorers, trace, episode.instance)))
+    return scored
 
 
 def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dict[str, ScoreSummary]:

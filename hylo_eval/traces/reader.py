@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
+import attrs
 import orjson
 
 from hylo_core.errors import ContractError
@@ -82,6 +84,7 @@ class _Reading:
     def __init__(self, path: Path, digests: Digests) -> None:
         self._path = path
         self._digests = digests
+        self._together = False
         self._number = 0
         self._size = 0
         self._start: EpisodeStart | None = None
@@ -92,15 +95,6 @@ class _Reading:
         self._end: EpisodeEnd | None = None
         self._grades: list[GradeEvent] = []
         self._stable: list[bytes] = []
-        self._readers: Mapping[str, Callable[[dict[str, Any], bool], None]] = {
-            "episode_start": self._read_start,
-            "reset": self._read_reset,
-            "step": self._read_step,
-            "safety": self._read_safety,
-            "error": self._read_error,
-            "episode_end": self._read_end,
-            "grade": self._read_grade,
-        }
 
     def lines_with_plain_steps(self, lines: Sequence[bytes], data: bytes) -> None:
         """Read all lines, the steps among them together.
@@ -111,11 +105,11 @@ class _Reading:
         """
         if _holds_non_finite(data):
             raise NotPlain
-        self._readers = {**self._readers, "step": _refuse_step}
+        self._together = True
         together = [line for line in lines if line.startswith(STEP)]
         steps = read_steps(together)
         self._steps.extend(steps)
-        stable = iter(stable_parts(together, steps) if self._digests != "none" else ())
+        stable = iter(stable_parts(together) if self._digests != "none" else ())
         for line in lines:
             if not line.startswith(STEP):
                 self.line(line)
@@ -137,7 +131,7 @@ class _Reading:
             raise TraceError(self._path, self._number, "is not a JSON object")
         event = cast("dict[str, Any]", members)
         kind = event.pop("type", None)
-        reader = self._readers.get(kind) if isinstance(kind, str) else None
+        reader = _READERS.get(kind) if isinstance(kind, str) else None
         if reader is None:
             raise TraceError(self._path, self._number, f"has the unknown event type {kind!r}")
         if (self._start is None) != (kind == "episode_start"):
@@ -150,7 +144,7 @@ class _Reading:
             if self._digests != "none":
                 self._stable.append(_stable(line, kind, event))
         try:
-            reader(event, _holds_non_finite(line))
+            reader(self, event, _holds_non_finite(line))
         except ContractError as error:
             raise TraceError(self._path, self._number, str(error)) from error
 
@@ -177,11 +171,14 @@ class _Reading:
             behaviour_sha256=behaviour_sha256 and f"sha256:{behaviour_sha256}",
         )
 
-    def _read_start(self, event: dict[str, Any], _: bool) -> None:
+    def read_start(self, event: dict[str, Any], _: bool) -> None:
         event = migrate(event, event.pop("schema", None), TRACE_SCHEMA)
-        self._start = EpisodeStart.from_dict(event)
+        try:
+            self._start = _start_like_another(event)
+        except (ContractError, LookupError, TypeError):
+            self._start = EpisodeStart.from_dict(event)
 
-    def _read_reset(self, event: dict[str, Any], non_finite: bool) -> None:
+    def read_reset(self, event: dict[str, Any], non_finite: bool) -> None:
         if self._reset is not None:
             raise ContractError("a second reset event")
         self._reset = ResetEvent(
@@ -196,7 +193,9 @@ class _Reading:
         )
         _refuse_rest(event)
 
-    def _read_step(self, event: dict[str, Any], non_finite: bool) -> None:
+    def read_step(self, event: dict[str, Any], non_finite: bool) -> None:
+        if self._together:
+            raise NotPlain  # it does not begin as the writer begins a step
         index = _take(event, "index", int)
         if index != len(self._steps) or self._reset is None:
             raise ContractError(f"step {index} stands where step {len(self._steps)} belongs", path="index")
@@ -220,7 +219,7 @@ class _Reading:
         )
         _refuse_rest(event)
 
-    def _read_safety(self, event: dict[str, Any], non_finite: bool) -> None:
+    def read_safety(self, event: dict[str, Any], non_finite: bool) -> None:
         self._safety.append(
             SafetyEvent(
                 _take(event, "index", int),
@@ -233,16 +232,16 @@ class _Reading:
         )
         _refuse_rest(event)
 
-    def _read_error(self, event: dict[str, Any], _: bool) -> None:
+    def read_error(self, event: dict[str, Any], _: bool) -> None:
         self._errors.append(ErrorEvent.from_dict(event))
 
-    def _read_end(self, event: dict[str, Any], _: bool) -> None:
+    def read_end(self, event: dict[str, Any], _: bool) -> None:
         end = EpisodeEnd.from_dict(event)
         if end.steps != len(self._steps):
             raise ContractError(f"counts {end.steps} steps, but the trace holds {len(self._steps)}", path="steps")
         self._end = end
 
-    def _read_grade(self, event: dict[str, Any], _: bool) -> None:
+    def read_grade(self, event: dict[str, Any], _: bool) -> None:
         self._grades.append(GradeEvent.from_dict(event))
 
     def _observation(self, event: dict[str, Any], non_finite: bool) -> dict[str, Any]:
@@ -256,9 +255,34 @@ class _Reading:
         }
 
 
-def _refuse_step(_: dict[str, Any], __: bool) -> None:
-    """A step that does not begin as the writer begins it, among steps that are read together."""
-    raise NotPlain
+# Of functions, not of bound methods: those would tie each reading, and its trace, into a cycle.
+_READERS: Final[Mapping[str, Callable[[_Reading, dict[str, Any], bool], None]]] = {
+    "episode_start": _Reading.read_start,
+    "reset": _Reading.read_reset,
+    "step": _Reading.read_step,
+    "safety": _Reading.read_safety,
+    "error": _Reading.read_error,
+    "episode_end": _Reading.read_end,
+    "grade": _Reading.read_grade,
+}
+
+
+def _start_like_another(event: Mapping[str, Any]) -> EpisodeStart:
+    """A start event by way of the one it shares nearly everything with: the traces of a run differ in their seeds.
+
+    Raises:
+        ContractError, LookupError, TypeError: It breaks the contract; reading it whole says how.
+    """
+    instance: Mapping[str, Any] = event["instance"]
+    shared = {**event, "instance": {**instance, "seed": 0, "episode_index": 0}, "volatile": {}}
+    start = _shared_start(orjson.dumps(shared))
+    own = attrs.evolve(start.instance, seed=instance["seed"], episode_index=instance["episode_index"])
+    return attrs.evolve(start, instance=own, volatile=event.get("volatile", {}))
+
+
+@lru_cache(maxsize=32)
+def _shared_start(encoded: bytes) -> EpisodeStart:
+    return EpisodeStart.from_dict(orjson.loads(encoded))
 
 
 def _holds_non_finite(text: bytes) -> bool:
