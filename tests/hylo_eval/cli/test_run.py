@@ -15,7 +15,7 @@ import pytest
 
 from hylo_eval import read_evallog, read_trace
 
-AGENTS = '''
+AGENTS = """
 import numpy as np
 from hylo_core import AgentInfo, AgentSpec
 from hylo_eval import Reply
@@ -40,7 +40,7 @@ class Slow(Base):
     def act(self, observation):
         import time; time.sleep(0.05); return super().act(observation)
 class NoAgent: pass
-'''
+"""
 
 
 @pytest.fixture
