@@ -26,6 +26,7 @@ from hylo_eval.traces.layout import RunFolder
 
 DETAILS_SCHEMA: Final = "hylo.rescoring/v0.1"
 _SHOWN: Final = 3
+_STOPPED: Final = "stopped; logs that are written stay, and no log is half written"
 
 
 @attrs.frozen(kw_only=True)
@@ -116,6 +117,9 @@ def rescore(
                     planned, plan.name, pool, accept_modified=accept_modified, finished=finished, stop=stop
                 )
             except EvalError as error:
+                if stop is not None and stop():
+                    # A signal to the whole process group ends the processes of the pool before we look.
+                    raise KeyboardInterrupt(_STOPPED) from error
                 yield Refused(run=planned.run, error=error)
 
 
@@ -139,7 +143,7 @@ def _rescore_run(
             if finished is not None:
                 finished(scored)
             if stop is not None and stop():
-                raise KeyboardInterrupt("stopped; logs that are written stay, and no log is half written")
+                raise KeyboardInterrupt(_STOPPED)
         modified = {scored.key: scored.differences for scored in results if scored.differences}
         if modified and not accept_modified:
             raise ModifiedTraces(run, modified)

@@ -134,7 +134,7 @@ class ScorePool:
 
             # Spawned, not forked: scorers may bring libraries with threads.
             self._executor = ProcessPoolExecutor(
-                self._workers, mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent
+                self._workers, mp_context=get_context("spawn"), initializer=_follow_the_parent
             )
         return self._executor
 
@@ -222,9 +222,22 @@ def _scorers(names: tuple[str, ...]) -> tuple[Scorer, ...]:
     return tuple(make_scorer(name) for name in names)
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    """A terminal sends SIGINT to every process; the parent answers it and ends the pool."""
+def _follow_the_parent() -> None:
+    """A terminal sends SIGINT to every process, and the parent answers it; where the parent dies, so do we."""
+    from multiprocessing import parent_process
+    from threading import Thread
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    from multiprocessing.connection import wait
+
+    wait([sentinel])
+    os._exit(1)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,15 @@ class Raising:
 
     def score(self, trace: Any, task: Any) -> Score:
         raise ValueError("\ud800")
+
+
+class Dying:
+    """A scorer that takes its process with it."""
+
+    name = "dying"
+
+    def score(self, trace: Any, task: Any) -> Score:
+        os._exit(9)
 
 
 HERE = "tests.hylo_eval.evaluation.test_rescore"
@@ -258,6 +268,13 @@ def test_a_scorer_of_somebody_elses_harms_only_itself(folder: Path) -> None:
     assert dict(again.summaries["raising"].abstained) == {"scorer_error": 8}
     assert again.summaries["success"].n_scored == 6
     assert "declares itself binary and says 0.5" in str(outcome(folder, scorers=[f"{HERE}:Half"]).error)
+
+
+def test_a_process_that_dies_is_a_refusal_not_a_hang(folder: Path) -> None:
+    """A scorer that crashes in native code costs this run its new log, and says how to find out."""
+    refused = outcome(folder, scorers=[f"{HERE}:Dying"], workers=2)
+    assert "a process died while it scored traces\n  fix: --workers 1 shows where" in str(refused.error)
+    assert list((folder / "scores").iterdir()) == []
 
 
 def test_a_stop_leaves_no_half_written_log(folder: Path) -> None:
