@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import attrs
 
@@ -19,6 +19,12 @@ from hylo_core.frozen import FrozenMapping, freeze_mapping
 from hylo_core.schema import TRACE_SCHEMA
 from hylo_core.spec import AgentSpec, EnvSpec
 from hylo_core.task import TaskInstance
+
+if TYPE_CHECKING:
+    from attrs import frozen
+else:
+    # Frozen to the type checker alone: at run time freezing makes building a step five times as dear.
+    from attrs import define as frozen
 
 Numbers: TypeAlias = Any
 """An array in flight (numpy) or as read back (nested lists of numbers); text where an action or observation is text."""
@@ -156,7 +162,7 @@ class ResetEvent:
     volatile: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 
-@attrs.frozen(slots=False)  # frozen slots are set by thirteen calls, and a trace holds one of these a step
+@frozen
 class StepEvent:
     """One control step.
 

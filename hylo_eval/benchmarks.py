@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from hylo_core.benchmark import Benchmark
-from hylo_core.canonical import canonical_json
-from hylo_core.errors import ContractError
+from hylo_core.canonical import canonical_json, join
+from hylo_core.errors import ContractError, HyloError
 from hylo_core.refs import load_ref
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
@@ -77,6 +77,8 @@ def read_benchmark_file(path: Path) -> dict[str, Any]:
         EvalError: The file cannot be read or is not TOML (with the line).
     """
     try:
+        if path.exists() and not path.is_file():
+            raise EvalError(f"{path} is no benchmark file", fix="hylo-eval list benchmarks")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise EvalError(f"{path} is larger than {MAX_FILE_BYTES} bytes, too large for a benchmark file")
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -131,7 +133,12 @@ def env_of(benchmark: Benchmark) -> tuple[str, dict[str, Any]]:
 
 
 def dump_benchmark(benchmark: Benchmark) -> str:
-    """The TOML text of a benchmark; :func:`load_benchmark` gives back one of the same digest."""
+    """The TOML text of a benchmark; :func:`load_benchmark` gives back one of the same digest.
+
+    Raises:
+        ContractError: A value is null, which TOML cannot write (with its path).
+        EvalError: The benchmark names no env factory.
+    """
     import tomli_w
 
     members = benchmark.to_dict()
@@ -139,6 +146,8 @@ def dump_benchmark(benchmark: Benchmark) -> str:
     env, options = env_of(benchmark)
     head = {name: members.pop(name) for name in ("id", "version", "requires_privileged") if name in members}
     tasks = members.pop("tasks")
+    _refuse_null(options, ENV_OPTIONS)
+    _refuse_null(tasks, "tasks")
     own = {name: value for name, value in metadata.items() if name not in (ENV, ENV_OPTIONS)}
     scalars = {name: members.pop(name) for name in ("episodes_per_task",) if name in members}
     document: dict[str, Any] = {**head, **scalars, ENV: env}
@@ -153,9 +162,25 @@ def _roots() -> list[Path]:
     return [root for root in (package / "benchmark_data", package.parent / "benchmarks") if root.is_dir()]
 
 
+def _refuse_null(value: Any, path: str) -> None:
+    if value is None:
+        raise ContractError("is null, which TOML cannot write; leave it out, or write a text for it", path=path)
+    if isinstance(value, dict):
+        for key, item in cast("dict[str, Any]", value).items():
+            _refuse_null(item, join(path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(cast("list[Any]", value)):
+            _refuse_null(item, f"{path}[{index}]")
+
+
 def _from_ref(ref: str) -> Benchmark:
     found = load_ref(ref)
-    benchmark = found() if callable(found) and not isinstance(found, Benchmark) else found
+    try:
+        benchmark = found() if callable(found) and not isinstance(found, Benchmark) else found
+    except HyloError:
+        raise
+    except Exception as error:  # a function of somebody else's can raise anything
+        raise EvalError(f"{ref!r} raised {type(error).__name__}: {error}") from error
     if not isinstance(benchmark, Benchmark):
         raise EvalError(f"{ref!r} is a {type(benchmark).__name__}, not a Benchmark or a function that returns one")
     return benchmark

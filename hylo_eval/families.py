@@ -42,6 +42,8 @@ class Family:
         modules: Top-level modules that must be there.
         requirements: Versions known to work. Those of the extra, and what the extra must bring along.
         imports: Modules that ``doctor`` really imports, in a process of its own.
+        inspect: Reference of a function without arguments that raises an ``EvalError`` where the installation lacks
+            something that is no module, such as assets; imports no simulator.
         agents: Aliases of agents that need the family.
         freeze: Reference of ``freeze(benchmark_id) -> Benchmark``; empty where definitions are written by hand.
         benchmarks: The benchmark ids ``freeze`` knows.
@@ -52,6 +54,7 @@ class Family:
     modules: tuple[str, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     imports: tuple[str, ...] = ()
+    inspect: str = ""
     agents: tuple[str, ...] = ()
     freeze: str = ""
     benchmarks: tuple[str, ...] = ()
@@ -99,6 +102,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         ),
         # Not libero itself: the original package asks a question on standard input when it is imported.
         imports=("mujoco", "robosuite", "bddl"),
+        inspect="hylo_eval.envs.libero.installation:find_installation",
         agents=("libero-scripted",),
         freeze="hylo_eval.envs.libero.freeze:freeze",
         benchmarks=(

@@ -84,6 +84,12 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "hylo_eval.scoring.time_to_success:TimeToSuccess",
             "steps to the first success, restricted to the horizon",
         ),
+        Plugin(
+            "verdict",
+            "hylo_eval.scoring.verdict:VerdictScorer",
+            "the answer under the task's params.verifier, in process",
+        ),
+        Plugin("grade", "hylo_eval.scoring.grade:GradeScorer", "the latest grade that a verdict grader recorded"),
     ),
     "safety": (
         Plugin("finite", "hylo_eval.safety.finite:NonFiniteGuard", "refuses actions that are not finite"),
@@ -91,7 +97,13 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
         Plugin("rate", "hylo_eval.safety.rate:RateLimit", "bounds the change from one action to the next"),
         Plugin("box", "hylo_eval.safety.workspace:WorkspaceBox", "keeps the end effector in a box"),
     ),
-    "graders": (),
+    "graders": (
+        Plugin(
+            "verdict",
+            "hylo_eval.grading.verdict:VerdictGrader",
+            "a verifier.toml of any mode, on a workspace or an answer",
+        ),
+    ),
 }
 
 

@@ -99,9 +99,7 @@ def _describes_itself(subject: _Subject) -> None:
 
 
 def _matches_the_env(subject: _Subject) -> None:
-    found = [
-        item for item in compare_specs(subject.env_spec, subject.agent.spec) if item.severity == "mismatch"
-    ]
+    found = [item for item in compare_specs(subject.env_spec, subject.agent.spec) if item.severity == "mismatch"]
     if found:
         raise Broken("; ".join(map(str, found)))
 
@@ -122,9 +120,7 @@ def _actions_have_their_shape(subject: _Subject) -> None:
     allowed = {(length, size)} | ({(size,)} if length == 1 else set[tuple[int, ...]]())
     for answer in subject.answers():
         if np.shape(answer) not in allowed:
-            raise Broken(
-                f"an action has shape {np.shape(answer)}, not {' or '.join(map(str, sorted(allowed)))}"
-            )
+            raise Broken(f"an action has shape {np.shape(answer)}, not {' or '.join(map(str, sorted(allowed)))}")
 
 
 def _actions_are_finite_and_in_bounds(subject: _Subject) -> None:
@@ -139,9 +135,7 @@ def _actions_are_finite_and_in_bounds(subject: _Subject) -> None:
             low = -np.inf if item.low is None else item.low
             high = np.inf if item.high is None else item.high
             if part.min() < low or part.max() > high:
-                raise Broken(
-                    f"slice {item.name!r} reaches [{part.min():g}, {part.max():g}], not [{low:g}, {high:g}]"
-                )
+                raise Broken(f"slice {item.name!r} reaches [{part.min():g}, {part.max():g}], not [{low:g}, {high:g}]")
 
 
 def _same_seed_same_answers(subject: _Subject) -> None:
@@ -191,19 +185,11 @@ RULES: tuple[Rule[_Subject], ...] = (
     Rule("spec", "Nothing the agent expects contradicts what the env offers.", _matches_the_env),
     Rule("reply", "act returns a Reply, also to read-only observations.", _answers_with_a_reply),
     Rule("shape", "An answer is one action, or a chunk as long as the spec says.", _actions_have_their_shape),
-    Rule(
-        "bounds", "Actions are finite and within the bounds the env gives.", _actions_are_finite_and_in_bounds
-    ),
+    Rule("bounds", "Actions are finite and within the bounds the env gives.", _actions_are_finite_and_in_bounds),
     Rule("seeded", "The same seed and observations give the same answers.", _same_seed_same_answers),
-    Rule(
-        "independent", "Sessions open at the same time do not know of each other.", _sessions_are_independent
-    ),
-    Rule(
-        "answer_untouched", "An action stays what it was after it was returned.", _answers_stay_what_they_were
-    ),
-    Rule(
-        "unknown_option", "An option that the factory does not know is refused.", _unknown_option_is_refused
-    ),
+    Rule("independent", "Sessions open at the same time do not know of each other.", _sessions_are_independent),
+    Rule("answer_untouched", "An action stays what it was after it was returned.", _answers_stay_what_they_were),
+    Rule("unknown_option", "An option that the factory does not know is refused.", _unknown_option_is_refused),
 )
 """Every rule an agent is checked against."""
 
@@ -222,6 +208,4 @@ def _copy(actions: Any) -> Any:
 
 
 def _equal(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    return len(left) == len(right) and all(
-        np.array_equal(one, other) for one, other in zip(left, right, strict=True)
-    )
+    return len(left) == len(right) and all(np.array_equal(one, other) for one, other in zip(left, right, strict=True))

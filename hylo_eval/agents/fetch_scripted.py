@@ -51,9 +51,7 @@ class FetchScripted:
         self.info = AgentInfo(name="fetch-scripted", version="1", components={"noise": noise})
         self.spec = AgentSpec(
             action=(
-                ActionSlice(
-                    name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"
-                ),
+                ActionSlice(name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"),
                 ActionSlice(
                     name="gripper",
                     start=3,

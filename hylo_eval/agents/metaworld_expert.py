@@ -49,9 +49,7 @@ class MetaworldExpert:
         self.info = AgentInfo(name="metaworld-expert", version="1", components=components)
         self.spec = AgentSpec(
             action=(
-                ActionSlice(
-                    name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"
-                ),
+                ActionSlice(name="eef_position", start=0, stop=3, mode="delta", unit="normalised", frame="world"),
                 ActionSlice(
                     name="gripper",
                     start=3,
@@ -101,7 +99,9 @@ class _Session:
             # The experts warn at almost every step that their gain exceeds the bound; they are clipped by
             # design.
             warnings.filterwarnings("ignore", message="Constant", category=UserWarning)
-            action = np.asarray(self._expert.get_action(observation["observation"]), dtype=np.float64)
+            # A copy: some experts write into the observation they are given.
+            seen = np.array(observation["observation"])
+            action = np.asarray(self._expert.get_action(seen), dtype=np.float64)
         if self._noise:
             action = action + self._noise * self._generator.standard_normal(4)
         return Reply(np.clip(action, -1.0, 1.0))

@@ -149,7 +149,7 @@ def _print_benchmark(found: Benchmark) -> None:
             print_hanging(out, "about   ", f"{name}: {value}")
     assets = sum(name.startswith("asset.") for name in found.metadata)
     if assets:
-        print_hanging(out, "about   ", f"hashes of {assets} asset files (--json lists them)")
+        print_hanging(out, "about   ", f"hashes of {assets} asset file{'s' if assets > 1 else ''} (--json lists them)")
     _print_tasks(found)
 
 

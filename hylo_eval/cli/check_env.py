@@ -16,7 +16,7 @@ from hylo_eval.benchmarks import benchmark_files, env_of, find_benchmark, load_b
 from hylo_eval.cli.group import EXIT_USAGE
 from hylo_eval.cli.terminal import console, print_hanging, printable
 from hylo_eval.errors import EnvError, EvalError
-from hylo_eval.options import read_options, split_pairs
+from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
     from hylo_core.benchmark import Benchmark
@@ -63,22 +63,18 @@ def check_env(*, name: str, task: str | None, env_arg: tuple[str, ...], as_json:
     given = split_pairs(env_arg, "--env-arg")
     with stdout_to_stderr():
         from hylo_eval.envs.conformance import check_env as check
+        from hylo_eval.evaluation.making import make_env_factory
 
         subject = find_subject(name, task)
-        factory = plugins.load("envs", subject.env)
-        what = f"env {subject.env!r}"
-        options = {
-            **read_options(factory, subject.defaults, what=what),
-            **read_options(factory, given, what=what),
-        }
+        made = make_env_factory(subject.env, subject.defaults, given)
         try:
-            report = check(factory, subject.task, seeds=subject.seeds, **options)
+            report = check(made.value, subject.task, seeds=subject.seeds, **made.options)
         except EvalError:
             raise
         except Exception as error:
-            raise EnvError(f"{what} cannot be made: {type(error).__name__}: {error}") from error
+            raise EnvError(f"env {subject.env!r} cannot be made: {type(error).__name__}: {error}") from error
     if as_json:
-        click.echo(json.dumps(_as_json(subject, options, report), indent=2))
+        click.echo(json.dumps(_as_json(subject, made.options, report), indent=2))
     else:
         _print(subject, report)
     return 0 if report.ok else EXIT_USAGE

@@ -1,9 +1,11 @@
-"""What goes to a terminal: untrusted text made harmless, numbers as people read them."""
+"""What goes to a terminal: tables, hanging texts, numbers as people read them."""
 
 from __future__ import annotations
 
 from io import StringIO
 from typing import TYPE_CHECKING
+
+from hylo_eval.report.text import number, percent, printable, printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,21 +15,20 @@ if TYPE_CHECKING:
     from hylo_eval.scoring.aggregate import ScoreSummary
 
 
+__all__ = [
+    "console",
+    "describe_abstentions",
+    "describe_summary",
+    "number",
+    "percent",
+    "print_hanging",
+    "print_table",
+    "printable",
+    "printable_line",
+]
+
 _ENDLESS = 100_000
 """Columns of what is not a terminal: a pipe or a file has lines of any length."""
-
-
-def printable(text: str) -> str:
-    """Text without control characters: a task's name must not move the cursor or change colours."""
-    return "".join(
-        character if character.isprintable() or character in "\n\t" else f"\\x{ord(character):02x}"
-        for character in text
-    )
-
-
-def printable_line(text: str) -> str:
-    """Printable text without line breaks: what is one entry must not look like several."""
-    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -115,18 +116,6 @@ def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary]) -> No
     for name, summary in summaries.items():
         if summary.n_abstained:
             out.print(describe_abstentions(printable(name), summary))
-
-
-def percent(share: float) -> str:
-    """``0.7`` as ``70.0 %``."""
-    return f"{100 * share:.1f} %"
-
-
-def number(value: float, unit: str = "") -> str:
-    """A mean with four significant digits and its unit; short times in milliseconds."""
-    if unit == "s" and abs(value) < 1:
-        value, unit = 1000 * value, "ms"
-    return f"{value:.4g} {unit}".rstrip()
 
 
 def describe_summary(summary: ScoreSummary) -> tuple[str, str]:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from hylo_core.refs import load_ref
 from hylo_eval.doctor import imports, machine, packages, rendering
 from hylo_eval.doctor.findings import Finding, Report
+from hylo_eval.errors import EvalError
 from hylo_eval.families import FAMILIES, Family, family_availability, has_module
 
 Check = Callable[[], "Finding | tuple[Finding, ...]"]
@@ -39,12 +41,7 @@ def _findings(run_root: Path, environment: Mapping[str, str]) -> Iterator[Findin
     yield from _guarded("python", machine.python_finding)
     yield from _guarded("hylo", machine.hylo_finding)
     installed: dict[str, packages.Package] = {}
-
-    def look() -> tuple[Finding, ...]:
-        installed.update(packages.installed_packages())
-        return (packages.base_finding(installed),)
-
-    yield from _guarded("base", look)
+    yield from _guarded("base", partial(_base, installed, environment))
     yield from _guarded("packages", lambda: packages.other_pairs(installed))
     yield from _guarded("packages", lambda: packages.requirement_findings(installed))
     for family in FAMILIES:
@@ -67,6 +64,18 @@ def _guarded(check: str, look: Check) -> tuple[Finding, ...]:
     return found if isinstance(found, tuple) else (found,)
 
 
+def _base(installed: dict[str, packages.Package], environment: Mapping[str, str]) -> Finding:
+    installed.update(packages.installed_packages())
+    finding = packages.base_finding(installed)
+    if finding.outcome == "broken":
+        return finding
+    outcome = imports.try_imports(imports.BASE_MODULES, environment)
+    return (
+        imports.import_finding("base", imports.BASE_MODULES, outcome, requirements=tuple(map(str, packages.BASE)))
+        or finding
+    )
+
+
 def _family(
     family: Family, installed: Mapping[str, packages.Package], environment: Mapping[str, str]
 ) -> tuple[Finding, ...]:
@@ -74,11 +83,25 @@ def _family(
     findings = packages.family_findings(family, installed, missing)
     if missing:
         return findings
-    failed = imports.import_finding(family, imports.try_imports(family, environment))
+    requirements = tuple(map(str, family.requirements))
+    outcome = imports.try_imports(family.imports, environment)
+    failed = imports.import_finding(family.name, family.imports, outcome, requirements=requirements)
+    failed = failed or _incomplete(family)
     if failed is None:
         return findings
-    # "ok" for the versions would contradict what the import showed.
+    # "ok" for the versions would contradict what the trial showed.
     return (*(finding for finding in findings if finding.outcome != "ok"), failed)
+
+
+def _incomplete(family: Family) -> Finding | None:
+    """What the family itself misses in its installation, such as assets."""
+    if not family.inspect:
+        return None
+    try:
+        load_ref(family.inspect)()
+    except EvalError as error:
+        return Finding(check=family.name, outcome="broken", text=error.message, fix=error.fix)
+    return None
 
 
 def _rendering(environment: Mapping[str, str], *, gpu: bool) -> Finding:

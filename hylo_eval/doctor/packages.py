@@ -16,7 +16,7 @@ from hylo_eval.families import FAMILIES, Family, Requirement, install_command
 from hylo_eval.versions import satisfies
 
 BASE: Final = (
-    Requirement("attrs", ">=23.2"),
+    Requirement("attrs", ">=24.1"),
     Requirement("cattrs", ">=23.2"),
     Requirement("rfc8785", ">=0.1.4"),
     Requirement("orjson", ">=3.10"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from hylo_core.instruction import matches_instruction
 from hylo_core.spec import EnvSpec
 from hylo_core.task import InitStateRef, TaskInstance, TaskSpec
 from hylo_eval.conformance import Broken, ConformanceReport, NotApplicable, Rule, run_rules
+from hylo_eval.envs.fingerprint import absorb, digest_of, disturb_global_generators, freeze_arrays
 from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS
 from hylo_eval.errors import EvalError
 
@@ -96,17 +96,17 @@ class _Subject:
 
         The global generators are set differently every time, so that what is drawn from them shows.
         """
-        _disturb_global_generators()
+        disturb_global_generators()
         observation, info = self.reset(index, env)
         sha = hashlib.sha256(repr(sorted(info.items())).encode())
         generator = np.random.default_rng(7)
         for _ in range(EPISODE_STEPS):
-            _absorb(sha, observation)
+            absorb(sha, observation)
             observation, reward, terminated, truncated, info = env.step(self.action(generator))
             sha.update(repr((float(reward), bool(terminated), bool(truncated), info[SUCCESS])).encode())
             if terminated or truncated:
                 break
-        _absorb(sha, observation)
+        absorb(sha, observation)
         return sha.hexdigest()
 
 
@@ -161,9 +161,7 @@ def _observations_fit_the_space(subject: _Subject) -> None:
             raise Broken(f"after {step} steps the keys are {sorted(observation)}, not {sorted(space.spaces)}")
         for name, member in space.spaces.items():
             if not member.contains(observation[name]):
-                raise Broken(
-                    f"after {step} steps {name!r} is {observation[name]!r}, which is not in {member}"
-                )
+                raise Broken(f"after {step} steps {name!r} is {observation[name]!r}, which is not in {member}")
         observation, _, terminated, truncated, _ = subject.env.step(subject.action(generator))
         if terminated or truncated:
             return
@@ -200,9 +198,7 @@ def _time_limit_is_lifted(subject: _Subject) -> None:
     subject.reset()
     space = subject.env.action_space
     generator = np.random.default_rng(0)
-    still = (
-        np.clip(np.zeros(space.shape, space.dtype), space.low, space.high) if hasattr(space, "low") else None
-    )
+    still = np.clip(np.zeros(space.shape, space.dtype), space.low, space.high) if hasattr(space, "low") else None
     for step in range(subject.horizon_steps):
         action = subject.action(generator) if still is None else still
         _, _, terminated, truncated, _ = subject.env.step(action)
@@ -224,9 +220,7 @@ def _reset_is_pure(subject: _Subject) -> None:
     if again != first:
         raise Broken("the second episode of an instance in one env differs from the first")
     if after_another != first:
-        raise Broken(
-            "an episode in a reused env, after another instance, differs from the same one in a fresh env"
-        )
+        raise Broken("an episode in a reused env, after another instance, differs from the same one in a fresh env")
 
 
 def _seeds_are_different_scenes(subject: _Subject) -> None:
@@ -235,9 +229,7 @@ def _seeds_are_different_scenes(subject: _Subject) -> None:
     if scenes[0] == (None, None):
         raise NotApplicable("the env reports no digest of its state")
     if len(set(scenes)) != len(scenes):
-        raise Broken(
-            f"the seeds {[instance.seed for instance in subject.instances]} give one and the same scene"
-        )
+        raise Broken(f"the seeds {[instance.seed for instance in subject.instances]} give one and the same scene")
 
 
 def _reset_needs_its_instance(subject: _Subject) -> None:
@@ -279,19 +271,17 @@ def _observations_stay_what_they_were(subject: _Subject) -> None:
     first, _ = subject.reset()
     generator = np.random.default_rng(0)
     second, *_ = subject.env.step(subject.action(generator))
-    kept = {id(item): _digest_of(item) for item in (first, second)}
+    kept = {id(item): digest_of(item) for item in (first, second)}
     for item in (first, second):
-        _freeze_arrays(item)
+        freeze_arrays(item)
     subject.env.step(subject.action(generator))
     subject.reset(len(subject.instances) - 1)
-    if any(_digest_of(item) != kept[id(item)] for item in (first, second)):
+    if any(digest_of(item) != kept[id(item)] for item in (first, second)):
         raise Broken("an observation changed after it was returned")
 
 
 def _gripper_follows_its_convention(subject: _Subject) -> None:
-    grippers = [
-        item for item in _spec(subject).action if item.gripper in ("positive_opens", "positive_closes")
-    ]
+    grippers = [item for item in _spec(subject).action if item.gripper in ("positive_opens", "positive_closes")]
     opening = getattr(subject.env, "gripper_opening", None)
     if not grippers or opening is None:
         raise NotApplicable("no gripper with a known convention, or no gripper_opening() to measure it by")
@@ -356,9 +346,7 @@ RULES: tuple[Rule[_Subject], ...] = (
         "The slices of env_spec cover the action, with the bounds of its space.",
         _spec_covers_the_action,
     ),
-    Rule(
-        "time_limit", "Built-in time limits are lifted: the harness owns the horizon.", _time_limit_is_lifted
-    ),
+    Rule("time_limit", "Built-in time limits are lifted: the harness owns the horizon.", _time_limit_is_lifted),
     Rule(
         "reset_purity",
         "An episode is a function of its instance: fresh, again, or after another.",
@@ -374,9 +362,7 @@ RULES: tuple[Rule[_Subject], ...] = (
         "reset refuses to run without its own instance and seed.",
         _reset_needs_its_instance,
     ),
-    Rule(
-        "unknown_option", "An option that the factory does not know is refused.", _unknown_option_is_refused
-    ),
+    Rule("unknown_option", "An option that the factory does not know is refused.", _unknown_option_is_refused),
     Rule("action_untouched", "step takes a read-only action and leaves it as it is.", _action_is_left_alone),
     Rule(
         "observation_untouched",
@@ -392,9 +378,7 @@ RULES: tuple[Rule[_Subject], ...] = (
 
 def _instance(task: TaskSpec, seed: int) -> TaskInstance:
     count = task.init.count if isinstance(task.init, InitStateRef) else None
-    return TaskInstance(
-        spec=task, seed=seed if count is None else seed % count, episode_index=0, split="conformance"
-    )
+    return TaskInstance(spec=task, seed=seed if count is None else seed % count, episode_index=0, split="conformance")
 
 
 def _spec(subject: _Subject) -> EnvSpec:
@@ -402,29 +386,3 @@ def _spec(subject: _Subject) -> EnvSpec:
     if not isinstance(spec, EnvSpec):
         raise Broken(f"env_spec is {spec!r}")
     return spec
-
-
-def _disturb_global_generators() -> None:
-    entropy = random.SystemRandom().getrandbits(32)
-    random.seed(entropy)
-    # The legacy global generator is the one that simulators draw from behind one's back.
-    np.random.seed(entropy)  # noqa: NPY002
-
-
-def _absorb(sha: Any, observation: Mapping[str, Any]) -> None:
-    for name in sorted(observation):
-        value = observation[name]
-        sha.update(name.encode())
-        sha.update(value.encode() if isinstance(value, str) else np.ascontiguousarray(value).tobytes())
-
-
-def _digest_of(observation: Mapping[str, Any]) -> str:
-    sha = hashlib.sha256()
-    _absorb(sha, observation)
-    return sha.hexdigest()
-
-
-def _freeze_arrays(observation: Mapping[str, Any]) -> None:
-    for value in observation.values():
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False

@@ -20,6 +20,7 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.spec import ActionSlice, CameraSpec, EnvSpec, StateSpec
 from hylo_core.task import Predicate, SeedInit, TaskInstance, TaskSpec
 from hylo_eval.envs.assets import tree_digest
+from hylo_eval.envs.mujoco_picture import PictureView, renderer_name
 from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
 from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS, UNSTABLE
 from hylo_eval.envs.task_support import (
@@ -45,6 +46,8 @@ INSTRUCTIONS: Mapping[str, str] = {
 IMAGE = "image"
 """The observation key of the picture."""
 MAX_IMAGE_SIZE = 1024
+CAMERA = ((1.3, 0.75, 0.55), 2.5, 132.0, -14.0)
+"""The free camera of the picture, as the simulator itself places it."""
 
 _ENV_IDS: Mapping[str, str] = {
     "fetch_reach": "FetchReach-v4",
@@ -83,15 +86,15 @@ class FetchEnv(gymnasium.Env[Any, Any]):
             raise EnvError(f"option 'image_size' must be in [0, {MAX_IMAGE_SIZE}] pixels, not {image_size}")
         self._task = task
         self._instruction = static_instruction(task)
-        self._image_size = image_size
-        self._simulator = _make_simulator(env_id, image_size)
+        self._simulator = _make_simulator(env_id)
         self._watch = StabilityWatch(self._simulator.model, self._simulator.data)
+        self._picture = PictureView(self._simulator.model, image_size, CAMERA) if image_size else None
         self._closed = False
         self.action_space = self._simulator.action_space
         self.observation_space = _observation_space(self._simulator, image_size)
         self.env_spec = _env_spec(self._simulator, image_size)
         self.versions = installed_versions("gymnasium-robotics", "gymnasium", "mujoco")
-        self.renderer = _renderer() if image_size else "none"
+        self.renderer = renderer_name() if image_size else "none"
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -132,26 +135,28 @@ class FetchEnv(gymnasium.Env[Any, Any]):
         """Release the simulator; a second call does nothing."""
         if not self._closed:
             self._closed = True
+            if self._picture is not None:
+                self._picture.close()
             self._simulator.close()
 
     def _observe(self, observation: Observation) -> Observation:
-        if not self._image_size:
+        if self._picture is None:
             return observation
-        # Drawing runs mj_forward, which leaves another warm start for the solver: without putting it back, an
-        # episode with pictures would follow another trajectory than the same episode without.
-        data = self._simulator.data
-        warm_start = data.qacc_warmstart.copy()
-        picture = self._simulator.render()
-        data.qacc_warmstart[:] = warm_start
-        return {**observation, IMAGE: np.ascontiguousarray(picture)}
+        simulator = self._simulator
+        # The simulator shows the goal as a site that it moves only when it draws by itself.
+        model = simulator.model
+        site = model.site("target0")
+        model.site_pos[site.id] = simulator.goal - model.body_pos[model.site_bodyid[site.id]]
+        return {**observation, IMAGE: self._picture.draw(simulator.data)}
 
 
 def freeze(benchmark_id: str) -> Benchmark:
     """The definition of a Fetch benchmark, from the installed simulator.
 
-    Success is judged at the last of the registered 50 steps, as in the paper that introduced the tasks (Plappert et
-    al. 2018, arXiv:1802.09464): the goal has to be held, so the episode does not stop at the first success. Seeds
-    whose goal lies where the block already is are left out: solved before the first action, they measure nothing.
+    Success is judged at the last of the registered 50 steps, as in the paper that introduced the tasks
+    (Plappert et al. 2018, arXiv:1802.09464): the goal has to be held, so the episode does not stop at the
+    first success. Seeds whose goal lies where the block already is are left out: solved before the first
+    action, they measure nothing.
 
     Args:
         benchmark_id: ``fetch_reach``, ``fetch_push`` or ``fetch_pick_and_place``.
@@ -226,13 +231,10 @@ def _register() -> None:
         gymnasium_robotics.register_robotics_envs()
 
 
-def _make_simulator(env_id: str, image_size: int) -> Any:
+def _make_simulator(env_id: str) -> Any:
     """The simulator without Gymnasium's wrappers, and so without its time limit."""
     _register()
-    options: dict[str, Any] = {}
-    if image_size:
-        options = {"render_mode": "rgb_array", "width": image_size, "height": image_size}
-    return gymnasium.make(env_id, disable_env_checker=True, **options).unwrapped
+    return gymnasium.make(env_id, disable_env_checker=True).unwrapped
 
 
 def _as_bool(success: Any) -> bool:
@@ -249,23 +251,19 @@ def _observation_space(simulator: Any, image_size: int) -> gymnasium.spaces.Dict
     return gymnasium.spaces.Dict(spaces)
 
 
-def _renderer() -> str:
-    import os
-
-    return f"mujoco/{os.environ.get('MUJOCO_GL', 'default')}"
+_LAYOUT = (
+    "gripper position (3), finger positions (2), gripper velocity (3), finger velocities (2); velocities a control step"
+)
+_LAYOUT_WITH_OBJECT = (
+    "gripper position (3), object position (3), object relative to gripper (3), finger positions (2), "
+    "object euler angles (3), object velocity relative to gripper (3), object angular velocity (3), "
+    "gripper velocity (3), finger velocities (2); velocities a control step"
+)
 
 
 def _env_spec(simulator: Any, image_size: int) -> EnvSpec:
     has_object = bool(simulator.has_object)
     state_size = int(simulator.observation_space["observation"].shape[0])
-    layout = (
-        "gripper position (3), object position (3), object relative to gripper (3), finger positions (2), "
-        "object euler angles (3), object velocity relative to gripper (3), object angular velocity (3), "
-        "gripper velocity (3), finger velocities (2); velocities a control step"
-        if has_object
-        else "gripper position (3), finger positions (2), gripper velocity (3), finger velocities (2); "
-        "velocities a control step"
-    )
     camera = CameraSpec(name=IMAGE, height=image_size or 1, width=image_size or 1, orientation="upright")
     return EnvSpec(
         action=(
@@ -302,7 +300,7 @@ def _env_spec(simulator: Any, image_size: int) -> EnvSpec:
                 shape=(state_size,),
                 unit="mixed",
                 frame="world",
-                layout=layout,
+                layout=_LAYOUT_WITH_OBJECT if has_object else _LAYOUT,
                 privileged=has_object,
             ),
             StateSpec(

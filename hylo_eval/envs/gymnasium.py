@@ -119,9 +119,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         if not value.is_integer() or not low <= value <= high:
             # Choosing is the agent's business: rounding here would play another policy than the one
             # evaluated.
-            raise AgentError(
-                f"the action of {self._task.id!r} is an integer in [{low}, {high}], not {value:g}"
-            )
+            raise AgentError(f"the action of {self._task.id!r} is an integer in [{low}, {high}], not {value:g}")
         return np.int64(value)
 
     def _observe(self, observation: Any) -> Observation:
@@ -145,17 +143,11 @@ class _SuccessRule:
         self._threshold = float(params.get("success_threshold", math.nan))
         self._return = 0.0
         if (self._key is None) == (self._rule is None):
-            raise EnvError(
-                f"task {task.id!r} must have exactly one of the params 'success_key' and 'success_rule'"
-            )
+            raise EnvError(f"task {task.id!r} must have exactly one of the params 'success_key' and 'success_rule'")
         if self._rule is not None and self._rule not in RULES:
-            raise EnvError(
-                f"param 'success_rule' of {task.id!r} must be one of {', '.join(RULES)}, not {self._rule!r}"
-            )
+            raise EnvError(f"param 'success_rule' of {task.id!r} must be one of {', '.join(RULES)}, not {self._rule!r}")
         if (self._rule == "return_at_least") != ("success_threshold" in params):
-            raise EnvError(
-                f"task {task.id!r}: 'success_threshold' goes with success_rule 'return_at_least' alone"
-            )
+            raise EnvError(f"task {task.id!r}: 'success_threshold' goes with success_rule 'return_at_least' alone")
 
     @property
     def source(self) -> str:
@@ -223,17 +215,14 @@ def _observation_space(task: TaskSpec, space: gymnasium.Space[Any]) -> gymnasium
         isinstance(member, gymnasium.spaces.Box) for member in members.values()
     ):
         return gymnasium.spaces.Dict(members)
-    raise EnvError(
-        f"task {task.id!r}: the observation space {space} is not supported; Box and Dict of Box are"
-    )
+    raise EnvError(f"task {task.id!r}: the observation space {space} is not supported; Box and Dict of Box are")
 
 
 def _state_specs(space: gymnasium.spaces.Dict) -> tuple[StateSpec, ...]:
     """Shapes are known from the spaces; units and frames are not, and say so."""
     members: dict[str, Any] = dict(space.spaces)
     return tuple(
-        StateSpec(name=name, shape=tuple(member.shape), dtype=str(member.dtype))
-        for name, member in members.items()
+        StateSpec(name=name, shape=tuple(member.shape), dtype=str(member.dtype)) for name, member in members.items()
     )
 
 
@@ -254,9 +243,7 @@ def _action_slices(space: Any, *, discrete: bool) -> tuple[ActionSlice, ...]:
         )
     if len(set(bounds)) == 1:
         return (_action_slice("action", 0, len(bounds), *bounds[0]),)
-    return tuple(
-        _action_slice(f"action_{index}", index, index + 1, *pair) for index, pair in enumerate(bounds)
-    )
+    return tuple(_action_slice(f"action_{index}", index, index + 1, *pair) for index, pair in enumerate(bounds))
 
 
 def _action_slice(name: str, start: int, stop: int, low: float, high: float) -> ActionSlice:

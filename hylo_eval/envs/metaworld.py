@@ -31,6 +31,7 @@ from hylo_core.spec import ActionSlice, CameraSpec, EnvSpec, StateSpec
 from hylo_core.task import InitStateRef, Predicate, TaskSpec
 from hylo_eval.envs.assets import tree_digest
 from hylo_eval.envs.metaworld_instructions import INSTRUCTIONS
+from hylo_eval.envs.mujoco_picture import PictureView, renderer_name
 from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
 from hylo_eval.envs.protocol import INSTRUCTION, MODEL_DIGEST, STATE_DIGEST, SUCCESS, UNSTABLE
 from hylo_eval.envs.task_support import (
@@ -89,32 +90,24 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
         seed, name = _parse_uri(task)
         self._task = task
         self._instruction = static_instruction(task)
-        self._image_size = image_size
         package = _import_metaworld()
         if name not in package.MT1.ENV_NAMES:
             raise EnvError(f"Meta-World has no task {name!r}{did_you_mean(name, package.MT1.ENV_NAMES)}")
         scenes = package.MT1(name, seed=seed)
         self._scenes = tuple(scenes.train_tasks)
         self._check_scenes(params.get(SCENES_DIGEST))
-        options: dict[str, Any] = {}
-        if image_size:
-            options = {
-                "render_mode": "rgb_array",
-                "camera_name": CAMERA,
-                "width": image_size,
-                "height": image_size,
-            }
-        self._simulator = scenes.train_classes[name](**options)
+        self._simulator = scenes.train_classes[name]()
         self._simulator.max_path_length = _NO_TIME_LIMIT
         self._watch = StabilityWatch(self._simulator.model, self._simulator.data)
         self._pristine = _Pristine(self._simulator)
         self._simulator.set_task(self._scenes[0])
+        self._picture = PictureView(self._simulator.model, image_size, CAMERA) if image_size else None
         self._closed = False
         self.action_space = self._simulator.action_space
         self.observation_space = _observation_space(self._simulator, image_size)
         self.env_spec = _env_spec(float(self._simulator.dt), image_size)
         self.versions = installed_versions("metaworld", "gymnasium", "mujoco")
-        self.renderer = _renderer() if image_size else "none"
+        self.renderer = renderer_name() if image_size else "none"
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -126,6 +119,7 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
         self._pristine.restore(simulator)
         simulator.set_task(self._scenes[instance.seed])
         vector, _ = simulator.reset()
+        self._vector: NDArray[Any] = vector
         self._watch.restart()
         info = {
             INSTRUCTION: self._instruction,
@@ -136,9 +130,22 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
         return self._observe(vector), info
 
     def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Apply one action, shape (4,), for five simulation steps. Reward: the simulator's, in [0, 10]."""
+        """Apply one action, shape (4,), for five simulation steps. Reward: the simulator's, in [0, 10].
+
+        A simulation that became unstable says so in ``info``; where nothing can be computed from it any more,
+        the observation is the one before.
+        """
         command = np.asarray(action, dtype=np.float64)
-        vector, reward, terminated, truncated, result = self._simulator.step(command)
+        try:
+            vector, reward, terminated, truncated, result = self._simulator.step(command)
+        except (ArithmeticError, ValueError):
+            # Meta-World computes rotations and rewards from whatever the simulation holds, and stumbles over
+            # NaN.
+            unstable = self._watch.check()
+            if unstable is None:
+                raise
+            return self._observe(self._vector), 0.0, False, False, {SUCCESS: False, UNSTABLE: unstable}
+        self._vector = vector
         info: dict[str, Any] = {SUCCESS: _as_bool(result["success"])}
         unstable = self._watch.check()
         if unstable is not None:
@@ -154,14 +161,14 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
         """Release the simulator; a second call does nothing."""
         if not self._closed:
             self._closed = True
+            if self._picture is not None:
+                self._picture.close()
             self._simulator.close()
 
     def _check_scenes(self, pinned: str | None) -> None:
         init = self._task.init
         if not isinstance(init, InitStateRef) or init.count != len(self._scenes):
-            raise EnvError(
-                f"task {self._task.id!r} must have init.count = {len(self._scenes)}, the scenes MT1 draws"
-            )
+            raise EnvError(f"task {self._task.id!r} must have init.count = {len(self._scenes)}, the scenes MT1 draws")
         if pinned is None:
             return
         found = scenes_digest(self._scenes)
@@ -174,8 +181,9 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
 
         api: Any = mujoco
         simulator = self._simulator
-        # Some tasks move joints after the last forward pass of their reset, so where things are is out of date:
-        # window-close would count as closed. Every step begins with this computation; it changes no trajectory.
+        # Some tasks move joints after the last forward pass of their reset, so where things are is out of
+        # date: window-close would count as closed. Every step begins with this computation; it changes no
+        # trajectory.
         api.mj_kinematics(simulator.model, simulator.data)
         before = _attributes(simulator)
         space = simulator.sawyer_observation_space
@@ -185,8 +193,8 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
 
     def _observe(self, vector: NDArray[Any]) -> Observation:
         observation: Observation = {"observation": vector.copy(), "hand": vector[:4].copy()}
-        if self._image_size:
-            observation[IMAGE] = np.ascontiguousarray(self._simulator.render()[::-1, ::-1])
+        if self._picture is not None:
+            observation[IMAGE] = np.ascontiguousarray(self._picture.draw(self._simulator.data)[::-1, ::-1])
         return observation
 
 
@@ -269,7 +277,7 @@ def freeze(benchmark_id: str) -> Benchmark:
         version="1.0",
         tasks=tuple(_freeze_task(package, name, at_end=at_end) for name in names),
         splits=divided if benchmark_id == "metaworld_mt10_dev" else whole,
-                metadata={
+        metadata={
             "env": "metaworld",
             "upstream": "metaworld 3.1.1",
             "protocol": "arXiv:1910.10897; success at the last step" if at_end else "arXiv:1910.10897",
@@ -307,9 +315,7 @@ def _parse_uri(task: TaskSpec) -> tuple[int, str]:
     uri = task.init.uri if isinstance(task.init, InitStateRef) else ""
     match = _URI.fullmatch(uri)
     if match is None:
-        raise EnvError(
-            f"init.uri of task {task.id!r} must be metaworld://MT1/<scene seed>/<task name>, not {uri!r}"
-        )
+        raise EnvError(f"init.uri of task {task.id!r} must be metaworld://MT1/<scene seed>/<task name>, not {uri!r}")
     return int(match.group(1)), match.group(2)
 
 
@@ -330,12 +336,6 @@ def _observation_space(simulator: Any, image_size: int) -> gymnasium.spaces.Dict
     if image_size:
         spaces[IMAGE] = gymnasium.spaces.Box(0, 255, (image_size, image_size, 3), np.uint8)
     return gymnasium.spaces.Dict(spaces)
-
-
-def _renderer() -> str:
-    import os
-
-    return f"mujoco/{os.environ.get('MUJOCO_GL', 'default')}"
 
 
 def _env_spec(step_seconds: float, image_size: int) -> EnvSpec:

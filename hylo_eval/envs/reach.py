@@ -70,13 +70,9 @@ class ReachEnv(gymnasium.Env[Any, Any]):
         self._goal: Floats = np.array(read_point(task, "goal_m", 3))
         self._tolerance = float(params["tolerance_m"])
         if np.any(np.abs(self._goal) > ROOM_M):
-            raise EnvError(
-                f"param 'goal_m' of task {task.id!r} must lie within {ROOM_M:g} m along every axis"
-            )
+            raise EnvError(f"param 'goal_m' of task {task.id!r} must lie within {ROOM_M:g} m along every axis")
         if self._tolerance <= 0:
-            raise EnvError(
-                f"param 'tolerance_m' of task {task.id!r} must be positive, not {self._tolerance:g}"
-            )
+            raise EnvError(f"param 'tolerance_m' of task {task.id!r} must be positive, not {self._tolerance:g}")
         self._position: Floats = np.zeros(3)
         self._velocity: Floats = np.zeros(3)
         self._gain = 1.0 - math.exp(-1.0 / (CONTROL_HZ * TIME_CONSTANT_SECONDS))

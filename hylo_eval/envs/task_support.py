@@ -40,17 +40,13 @@ def read_params(
     for name in task.params:
         if name not in known:
             listed = ", ".join(known) or "none"
-            raise EnvError(
-                f"task {task.id!r} has no param {name!r}{did_you_mean(name, known)} (params: {listed})"
-            )
+            raise EnvError(f"task {task.id!r} has no param {name!r}{did_you_mean(name, known)} (params: {listed})")
     for name in required:
         if name not in task.params:
             raise EnvError(f"task {task.id!r} needs the param {name!r} ({_TYPE_NAMES[required[name]]})")
     for name, value in task.params.items():
         if not _fits(value, known[name]):
-            raise EnvError(
-                f"param {name!r} of {task.id!r} must be {_TYPE_NAMES[known[name]]}, not {describe(value)}"
-            )
+            raise EnvError(f"param {name!r} of {task.id!r} must be {_TYPE_NAMES[known[name]]}, not {describe(value)}")
     return dict(task.params)
 
 
@@ -87,8 +83,7 @@ def require_init(task: TaskSpec, kind: type) -> None:
     """
     if not isinstance(task.init, kind):
         raise EnvError(
-            f"task {task.id!r} has an init of kind {task.init.kind!r}, "
-            f"but this family takes {kind.__dict__['kind']!r}"
+            f"task {task.id!r} has an init of kind {task.init.kind!r}, but this family takes {kind.__dict__['kind']!r}"
         )
 
 
@@ -101,9 +96,7 @@ def static_instruction(task: TaskSpec) -> str:
     try:
         return render_instruction(task.instruction, {})
     except ContractError as error:
-        raise EnvError(
-            f"the instruction of task {task.id!r} {error.reason}; this family fills no fields"
-        ) from None
+        raise EnvError(f"the instruction of task {task.id!r} {error.reason}; this family fills no fields") from None
 
 
 def instance_at_reset(task: TaskSpec, seed: int | None, options: Mapping[str, Any] | None) -> TaskInstance:
@@ -114,14 +107,10 @@ def instance_at_reset(task: TaskSpec, seed: int | None, options: Mapping[str, An
     """
     instance = (options or {}).get("instance")
     if not isinstance(instance, TaskInstance):
-        raise EnvError(
-            "reset needs the task instance: env.reset(seed=instance.seed, options={'instance': instance})"
-        )
+        raise EnvError("reset needs the task instance: env.reset(seed=instance.seed, options={'instance': instance})")
     spec = instance.spec
     if (spec.id, spec.init, spec.params) != (task.id, task.init, task.params):
-        raise EnvError(
-            f"this env was made for task {task.id!r}, not for instance {instance.key!r} of another task"
-        )
+        raise EnvError(f"this env was made for task {task.id!r}, not for instance {instance.key!r} of another task")
     if seed != instance.seed:
         raise EnvError(f"reset got seed {seed}, but instance {instance.key!r} has seed {instance.seed}")
     return instance

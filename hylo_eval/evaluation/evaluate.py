@@ -7,18 +7,18 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.score import Scorer
-from hylo_core.spec import SpecDifference, compare_specs
+from hylo_core.spec import EnvSpec, SpecDifference, compare_specs
 from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo, BenchmarkRef
-from hylo_eval.agents.protocol import Agent
+from hylo_eval.agents.protocol import Agent, meet_env
 from hylo_eval.envs.protocol import EnvFactory, renderer_of, spec_of, versions_of
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.evallog.v01 import EvalLog, write_evallog
 from hylo_eval.evaluation.manifest import RunSetup, build_manifest, describe_safety, write_manifest
 from hylo_eval.evaluation.plan import Plan, plan_run
@@ -133,7 +133,7 @@ def evaluate(
     """
     plan = _plan(benchmark, split, plan)
     scorers = DEFAULT_SCORERS if scorers is None else checked_scorers(scorers)
-    agent = _Manifested(agent, manifest) if manifest is not None else agent
+    agent = cast("Agent", _Manifested(agent, manifest)) if manifest is not None else agent
     if max_attempts < 1:
         raise EvalError(f"max_attempts must be at least 1, not {max_attempts}")
     run = RunFolder.at(Path(run_root), run_id or make_run_id(benchmark.id, agent.info.name))
@@ -207,6 +207,7 @@ def _preflight(
         filters = worker.filters(env)
         for safety_filter in filters:
             safety_filter.begin(spec_of(env), env.action_space)
+        _meet(agent, spec_of(env))
         differences = compare_specs(spec_of(env), agent.spec)
         _refuse_mismatch(differences)
     setup = RunSetup(
@@ -221,6 +222,15 @@ def _preflight(
         max_attempts=worker.max_attempts,
     )
     return setup, differences
+
+
+def _meet(agent: Agent, env_spec: EnvSpec) -> None:
+    try:
+        meet_env(agent, env_spec)
+    except EvalError:
+        raise
+    except Exception as error:
+        raise AgentError(f"the agent cannot work with this env: {type(error).__name__}: {error}") from error
 
 
 def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:
@@ -258,11 +268,11 @@ def _conclude(
 
 
 class _Manifested:
-    """An agent under the manifest the caller gives."""
+    """An agent under the manifest the caller gives; the rest is the agent's own."""
 
     def __init__(self, agent: Agent, manifest: AgentInfo | Mapping[str, Any]) -> None:
         self._agent = agent
         self.info = manifest if isinstance(manifest, AgentInfo) else AgentInfo.from_dict(manifest, source="manifest")
-        self.spec = agent.spec
-        self.open_episode = agent.open_episode
-        self.close = agent.close
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._agent, name)

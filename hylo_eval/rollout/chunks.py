@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from hylo_core.canonical import check_json
+from hylo_core.errors import ContractError
+from hylo_core.trace import ArrayLayout
 from hylo_eval.agents.protocol import Reply
 from hylo_eval.errors import AgentError
+from hylo_eval.traces.encoding import encode_value
 
 
 class ChunkBuffer:
@@ -62,6 +67,10 @@ class ChunkBuffer:
             raise AgentError(f"the agent answered with text; the environment takes actions of shape {self._shape}")
         if not isinstance(actions, str):
             raise AgentError(f"the environment takes text, not {type(actions).__name__}")
+        try:
+            actions.encode()
+        except UnicodeEncodeError as error:
+            raise AgentError("the text holds a lone surrogate, which UTF-8 cannot encode") from error
         return actions
 
 
@@ -74,3 +83,40 @@ def _numbers(actions: Any) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "fiu":
         raise AgentError(f"the action is not an array of numbers: it holds {array.dtype}")
     return array
+
+
+def volatile_of(reply: Reply) -> dict[str, Any]:
+    """What a step keeps of a reply beside its actions: ``transport_seconds`` and ``reply``, where there is any.
+
+    Raises:
+        AgentError: The seconds are no finite number, or the metadata is not JSON (numpy's scalars and numbers that are
+            not finite are written as everywhere in a trace).
+    """
+    kept: dict[str, Any] = {}
+    seconds = reply.transport_seconds
+    if seconds:
+        if not isinstance(seconds, (int, float)) or not math.isfinite(seconds):
+            raise AgentError(f"transport_seconds must be a finite number, not {seconds!r}")
+        kept["transport_seconds"] = seconds
+    if reply.metadata:
+        try:
+            kept["reply"] = encode_value(reply.metadata)
+            check_json(kept["reply"], "metadata")
+        except (ContractError, RecursionError) as error:
+            raise AgentError(f"the metadata of a reply is JSON: {error}") from error
+    return kept
+
+
+def action_shape(space: Any) -> tuple[int, ...] | None:
+    """The shape of one action; None where actions are text."""
+    from gymnasium import spaces
+
+    return None if isinstance(space, spaces.Text) else tuple(space.shape)
+
+
+def action_layout(space: Any) -> ArrayLayout:
+    """The layout of one action for the start event; ``unknown`` where there is no space."""
+    if space is None:
+        return ArrayLayout(dtype="unknown")
+    shape = action_shape(space)
+    return ArrayLayout(dtype="text") if shape is None else ArrayLayout(shape=shape, dtype=str(space.dtype))

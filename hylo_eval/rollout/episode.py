@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
-import socket
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +24,16 @@ from hylo_core.trace import (
     SafetyEvent,
     StepEvent,
 )
-from hylo_eval.agents.protocol import Agent, AgentSession
+from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
-from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
+from hylo_eval.envs.protocol import spec_of
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
-from hylo_eval.rollout.chunks import ChunkBuffer
+from hylo_eval.rollout.blame import status_of
+from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, volatile_of
 from hylo_eval.rollout.observe import ObservationView, read_only
+from hylo_eval.rollout.signals import end_reason, flag, reward_of, success_of
+from hylo_eval.rollout.start import describe_start, now
 from hylo_eval.safety.finite import NonFiniteGuard
-from hylo_eval.traces.layout import episode_id
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 
     from hylo_core.task import TaskInstance
     from hylo_eval.safety.protocol import SafetyFilter
-
-_AGENT_PHASES = ("open", "act")
 
 
 @attrs.frozen(kw_only=True)
@@ -150,55 +147,52 @@ class _Episode:
         self.success_once = False
         self.success = False
         self.session: AgentSession | None = None
-        self.view: ObservationView | None = None
+        self.layouts: Mapping[str, ArrayLayout] = {}
         self.started = clock()
 
     def run(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeResult:
         """From reset to the end event."""
         started = False
         try:
-            observation, info = self._reset_env()
+            observation, info, view = self._reset_env()
+            env_spec = spec_of(self.env)
+            self.phase = "open"
+            meet_env(self.agent, env_spec)
+            self.phase = "reset"
+            start, reset = self.describe(benchmark, attempt), self._reset_event(view, observation, info)
             self.phase = "record"
-            self.writer.start(self.describe(benchmark, attempt))
+            self.writer.start(start)
             started = True
-            self._record_reset(observation, info)
-            self._open()
-            status, reason, at_end = self._loop(observation, str(info[members.INSTRUCTION]))
+            self.writer.reset(reset)
+            session = self._open(info[members.INSTRUCTION])
+            status, reason, at_end = self._loop(session, observation, view)
         except KeyboardInterrupt as interrupt:
             if not started:
-                self.writer.start(self.describe(benchmark, attempt))
+                self._start_failed(benchmark, attempt)
             self.fail(interrupt)
             raise
         except (Exception, SystemExit) as error:
             # The one place where what somebody's agent or simulator raises becomes an outcome.
-            if self.phase == "record":
+            # Only a trace that cannot be written is none; what cannot be recorded is the environment's fault.
+            if self.phase == "record" and not isinstance(error, EnvError):
                 raise
             if not started:
-                self.writer.start(self.describe(benchmark, attempt))
+                self._start_failed(benchmark, attempt)
             return self.fail(error)
         return self._end(status, reason, success_at_end=at_end)
 
     def describe(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeStart:
         """The start event."""
-        action_space = getattr(self.env, "action_space", None)
-        return EpisodeStart(
-            instance=self.instance,
-            benchmark=benchmark,
-            agent=self.agent.info,
-            env_spec=spec_of(self.env),
-            agent_spec=self.agent.spec,
-            observations=self.view.layouts if self.view else {},
-            action=_action_layout(action_space),
-            versions=versions_of(self.env),
-            renderer=renderer_of(self.env),
-            volatile={
-                "episode_id": episode_id(self.instance.key, attempt),
-                "attempt": attempt,
-                "started_at": _now(),
-                "host": socket.gethostname(),
-                "pid": os.getpid(),
-            },
-        )
+        return describe_start(self.env, self.agent, self.instance, self.layouts, benchmark=benchmark, attempt=attempt)
+
+    def _start_failed(self, benchmark: BenchmarkRef, attempt: int) -> None:
+        """The start event of an episode that failed before it; an env that cannot describe itself is left out."""
+        try:
+            start = self.describe(benchmark, attempt)
+        except Exception:  # noqa: BLE001 - the failure on its way to the trace is the one that counts
+            self.env, self.layouts = None, {}
+            start = self.describe(benchmark, attempt)
+        self.writer.start(start)
 
     def fail(self, error: BaseException) -> EpisodeResult:
         """Record what was raised and end the episode with the status it deserves."""
@@ -211,59 +205,55 @@ class _Episode:
             volatile={"traceback": _clean("".join(traceback.format_exception(error)))},
         )
         self.writer.error(event)
-        return self._end(_status_of(error, phase), phase, error=event)
+        return self._end(status_of(error, phase), phase, error=event)
 
-    def _reset_env(self) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    def _reset_env(self) -> tuple[Mapping[str, Any], dict[str, Any], ObservationView]:
         before = self.clock()
         observation, info = self.env.reset(seed=self.instance.seed, options={"instance": self.instance})
         self.reset_seconds = self.clock() - before
-        self.view = ObservationView(observation)
+        view = ObservationView(observation)
+        self.layouts = view.layouts
         if not isinstance(info.get(members.INSTRUCTION), str):
             raise EnvError(
                 f"info[{members.INSTRUCTION!r}] must be text at reset, not {info.get(members.INSTRUCTION)!r}"
             )
-        _success_of(info)
-        return observation, info
+        success_of(info)
+        return observation, info, view
 
-    def _record_reset(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> None:
-        view = self.view
-        assert view is not None  # noqa: S101 - set by _reset_env
-        event = ResetEvent(
+    def _reset_event(
+        self, view: ObservationView, observation: Mapping[str, Any], info: Mapping[str, Any]
+    ) -> ResetEvent:
+        numbers, pictures = view.split(observation)
+        return ResetEvent(
             instruction=info[members.INSTRUCTION],
-            observation=view.numbers(observation),
-            images=view.pictures(observation) or {},
+            observation=numbers,
+            images=pictures or {},
             success=info[members.SUCCESS],
             settle_steps=int(info.get(members.SETTLE_STEPS, 0)),
             state_digest=str(info.get(members.STATE_DIGEST, "")),
             model_digest=str(info.get(members.MODEL_DIGEST, "")),
             volatile={"reset_seconds": self.reset_seconds},
         )
-        self.writer.reset(event)
 
-    def _open(self) -> None:
+    def _open(self, instruction: str) -> AgentSession:
         self.phase = "filter"
+        env_spec = spec_of(self.env)
         for safety_filter in self.safety:
-            safety_filter.begin(spec_of(self.env), self.env.action_space)
+            safety_filter.begin(env_spec, self.env.action_space)
+        self.phase = "open"
+        seed = derive_seed(self.instance.key, "agent")
+        self.session = self.agent.open_episode(self.instance, instruction, seed)
+        return self.session
 
-    def _introduce(self) -> None:
-        meet = getattr(self.agent, "meet", None)
-        if meet is not None:
-            meet(spec_of(self.env))
-
-    def _loop(self, observation: Mapping[str, Any], instruction: str) -> tuple[EpisodeStatus, str, bool | None]:
+    def _loop(
+        self, session: AgentSession, observation: Mapping[str, Any], view: ObservationView
+    ) -> tuple[EpisodeStatus, str, bool | None]:
         """Step until the episode ends; returns status, reason and ``success_at_end``."""
         spec = self.instance.spec
         clock, env, writer = self.clock, self.env, self.writer
-        view = self.view
-        assert view is not None  # noqa: S101 - set by _reset_env
-        shape = _action_shape(env.action_space)
+        shape = action_shape(env.action_space)
         discrete = shape == () and not hasattr(env.action_space, "low")
         buffer = ChunkBuffer(shape, self.agent.spec.replan)
-        self.phase = "open"
-        self._introduce()
-        session = self.session = self.agent.open_episode(
-            self.instance, instruction, derive_seed(self.instance.key, "agent")
-        )
         for index in range(spec.max_steps):
             if self.stop is not None and self.stop():
                 raise KeyboardInterrupt("the run was stopped")
@@ -275,28 +265,27 @@ class _Episode:
                 reply = session.act(read_only(observation))
                 volatile["act_seconds"] = clock() - before
                 buffer.fill(reply)
-                if reply.transport_seconds:
-                    volatile["transport_seconds"] = reply.transport_seconds
-                if reply.metadata:
-                    volatile["reply"] = reply.metadata
+                if reply.transport_seconds or reply.metadata:
+                    volatile |= volatile_of(reply)
             proposed = buffer.pop()
             applied = proposed if shape is None else self._filter(index, proposed, observation)
             self.phase = "step"
             before = clock()
             observation, reward, terminated, truncated, info = env.step(applied.item() if discrete else applied)
             volatile["step_seconds"] = clock() - before
-            success = _success_of(info)
+            success = success_of(info)
+            numbers, pictures = view.split(observation)
             event = StepEvent(
                 index,
                 proposed,
                 applied,
                 inference,
-                _reward(reward),
-                _flag(terminated, "terminated"),
-                _flag(truncated, "truncated"),
+                reward_of(reward),
+                flag(terminated, "terminated"),
+                flag(truncated, "truncated"),
                 success,
-                view.numbers(observation),
-                view.pictures(observation),
+                numbers,
+                pictures,
                 info.get(members.GOAL),
                 info.get(members.DISAGREEMENT, False),
                 volatile,
@@ -310,7 +299,7 @@ class _Episode:
             if members.UNSTABLE in info:
                 self.phase = "step"
                 return EpisodeStatus.SIM_UNSTABLE, str(info[members.UNSTABLE]), None
-            ended = _end_reason(spec, index, event, first_success=first_success)
+            ended = end_reason(spec, index, event, first_success=first_success)
             if ended is not None:
                 return EpisodeStatus.COMPLETED, *ended
         raise AssertionError("unreachable: the last step ends at the horizon")
@@ -357,7 +346,7 @@ class _Episode:
         error: ErrorEvent | None = None,
     ) -> EpisodeResult:
         close_error = self._close_session()
-        volatile: dict[str, Any] = {"finished_at": _now(), "seconds": self.clock() - self.started}
+        volatile: dict[str, Any] = {"finished_at": now(), "seconds": self.clock() - self.started}
         if close_error:
             volatile["close_error"] = close_error
         event = EpisodeEnd(
@@ -382,75 +371,6 @@ class _Episode:
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return _clean(f"{type(error).__name__}: {error}")
         return ""
-
-
-def _end_reason(spec: Any, index: int, event: StepEvent, *, first_success: bool) -> tuple[str, bool | None] | None:
-    """Why the episode ends after this step and what ``success_at_end`` is, or None when it goes on.
-
-    An episode that ends because of its first success, before its horizon, says nothing about its end.
-    """
-    at_horizon = index + 1 == spec.max_steps
-    if event.success and spec.stop_on_success:
-        return "success", True if at_horizon else None
-    if event.terminated:
-        return "terminated", None if first_success and not at_horizon else event.success
-    if event.truncated:
-        return "truncated", event.success
-    return ("horizon", event.success) if at_horizon else None
-
-
-def _status_of(error: BaseException, phase: str) -> EpisodeStatus:
-    if isinstance(error, KeyboardInterrupt):
-        return EpisodeStatus.CANCELLED
-    if isinstance(error, SafetyAbort):
-        return EpisodeStatus.SAFETY_ABORT
-    if isinstance(error, AgentError):
-        return EpisodeStatus.AGENT_ERROR
-    if isinstance(error, EnvError):
-        return EpisodeStatus.ENV_ERROR
-    return EpisodeStatus.AGENT_ERROR if phase in _AGENT_PHASES else EpisodeStatus.ENV_ERROR
-
-
-def _success_of(info: Mapping[str, Any]) -> bool:
-    success = info.get(members.SUCCESS)
-    if success is True or success is False:
-        return success
-    raise EnvError(f"info[{members.SUCCESS!r}] must be a bool, not {success!r} ({type(success).__name__})")
-
-
-def _flag(value: Any, name: str) -> bool:
-    if value is True or value is False:
-        return value
-    if isinstance(value, np.bool_):
-        return value == np.True_
-    raise EnvError(f"{name} must be a bool, not {value!r}")
-
-
-def _reward(value: Any) -> float:
-    if type(value) is float:
-        return value
-    array: Any = np.asarray(value)
-    if isinstance(value, str) or array.ndim or array.dtype.kind not in "fiu":
-        raise EnvError(f"the reward must be a number, not {value!r}")
-    return float(array)
-
-
-def _action_shape(space: Any) -> tuple[int, ...] | None:
-    """The shape of one action; None where actions are text."""
-    from gymnasium import spaces
-
-    return None if isinstance(space, spaces.Text) else tuple(space.shape)
-
-
-def _action_layout(space: Any) -> ArrayLayout:
-    if space is None:
-        return ArrayLayout(dtype="unknown")
-    shape = _action_shape(space)
-    return ArrayLayout(dtype="text") if shape is None else ArrayLayout(shape=shape, dtype=str(space.dtype))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _clean(text: str) -> str:

@@ -29,8 +29,8 @@ class ObservationView:
         self._keys = frozenset(self.layouts)
         self._numbers, self._pictures = split_observation(observation)  # pyright: ignore[reportUnknownArgumentType]
 
-    def numbers(self, observation: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The members kept in the trace as they are.
+    def split(self, observation: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, str] | None]:
+        """The members kept in the trace as they are, and digests of those kept out of it (None without any).
 
         Raises:
             EnvError: A key has come or gone since the reset.
@@ -39,14 +39,9 @@ class ObservationView:
             changed = sorted(self._keys ^ set(observation))
             raise EnvError(f"the observation's keys changed during the episode: {', '.join(changed)}")
         if not self._pictures:
-            return observation
-        return {key: observation[key] for key in self._numbers}
-
-    def pictures(self, observation: Mapping[str, Any]) -> dict[str, str] | None:
-        """Digests of the members kept out of the trace; None where there are none."""
-        if not self._pictures:
-            return None
-        return {key: picture_digest(observation[key]) for key in self._pictures}
+            return observation, None
+        numbers = {key: observation[key] for key in self._numbers}
+        return numbers, {key: picture_digest(observation[key]) for key in self._pictures}
 
 
 def read_only(observation: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +50,7 @@ def read_only(observation: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in observation.items():
         if type(value) is np.ndarray:
             value = value.view()  # noqa: PLW2901 - the view is what is shown
-            value.flags.writeable = False
+            value.setflags(write=False)
         shown[key] = value
     return shown
 

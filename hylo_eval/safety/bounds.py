@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import le
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,9 +46,16 @@ class ActionBounds:
     def apply(self, action: Action, observation: Mapping[str, Any]) -> FilteredAction:
         """Clip; what was inside passes as the same array."""
         # Plain floats: for the few entries of an action faster than four calls into numpy.
-        entries = action.ravel().tolist()
-        if all(map(le, self._lows, entries)) and all(map(le, entries, self._highs)):
-            return FilteredAction(action)
+        for low, entry, high in zip(self._lows, action.ravel().tolist(), self._highs):  # noqa: B905 - in every step
+            if not low <= entry <= high:
+                return self._clip(action)
+        return FilteredAction(action)
+
+    def describe(self) -> Mapping[str, Any]:
+        """The name; bounds stand in the start event."""
+        return {"name": self.name}
+
+    def _clip(self, action: Action) -> FilteredAction:
         clipped = np.minimum(np.maximum(action, self._low), self._high)
         outside = np.flatnonzero((clipped != action) & ~np.isnan(action))
         if outside.size == 0:
@@ -60,7 +66,3 @@ class ActionBounds:
             f", and {outside.size - 1} more" if outside.size > 1 else ""
         )
         return FilteredAction(clipped.astype(action.dtype, copy=False), reason)
-
-    def describe(self) -> Mapping[str, Any]:
-        """The name; bounds stand in the start event."""
-        return {"name": self.name}

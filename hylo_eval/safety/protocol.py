@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-import attrs
 import numpy as np
 
 if TYPE_CHECKING:
     import gymnasium
+    from attrs import frozen
 
     from hylo_core.spec import EnvSpec
+else:
+    # Frozen to the type checker alone: at run time freezing doubles the cost of a value made at every step.
+    from attrs import define as frozen
 
 Action = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
 
-@attrs.frozen
+@frozen
 class FilteredAction:
     """What a filter made of an action.
 

@@ -19,6 +19,10 @@ CENSORED = "censored"
 SCORER_ERROR = "scorer_error"
 TRACE_MISSING = "trace_missing"
 TRACE_UNREADABLE = "trace_unreadable"
+NOT_GRADED = "not_graded"
+INVALID_TASK = "invalid_task"
+NO_VERIFIER = "no_verifier"
+NOT_PURE = "not_pure"
 
 REASONS = {
     AGENT_ERROR: "the agent raised, or its action was misshapen or not finite",
@@ -35,10 +39,26 @@ REASONS = {
     SCORER_ERROR: "the scorer raised, or returned no score",
     TRACE_MISSING: "there is no trace where the log says one is",
     TRACE_UNREADABLE: "the trace cannot be read",
+    NOT_GRADED: "nobody has judged the episode yet",
+    INVALID_TASK: "the task's own verifier cannot be met by any answer",
+    NO_VERIFIER: "the task carries no verifier",
+    NOT_PURE: "the task's verifier needs a process or a network, which a scorer may not use",
 }
 """Why a scorer abstains, and what each reason means."""
 
-INFRASTRUCTURE_REASONS = frozenset({INFRA, UNFINISHED, CANCELLED, SUCCESS_AT_RESET, TRACE_MISSING, TRACE_UNREADABLE})
+INFRASTRUCTURE_REASONS = frozenset(
+    {
+        INFRA,
+        UNFINISHED,
+        CANCELLED,
+        SUCCESS_AT_RESET,
+        INVALID_TASK,
+        NO_VERIFIER,
+        NOT_PURE,
+        TRACE_MISSING,
+        TRACE_UNREADABLE,
+    }
+)
 """Reasons that are nobody's behaviour: a run with one of them is not complete."""
 
 ALLOW_INITIAL_SUCCESS = "allow_initial_success"

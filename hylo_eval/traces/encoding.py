@@ -30,9 +30,13 @@ def encode_value(value: Any) -> Any:  # noqa: PLR0911 - one case a kind of value
     """A value as orjson takes it (with ``OPT_SERIALIZE_NUMPY``), at any depth, with texts for non-finite numbers."""
     if isinstance(value, np.ndarray):
         array = cast("np.ndarray[Any, np.dtype[Any]]", value)
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        # orjson knows neither an array of no dimensions nor foreign byte orders and widths.
+        unknown = array.ndim == 0 or not array.dtype.isnative or array.dtype.itemsize > 8
+        if unknown or (array.dtype.kind == "f" and not np.isfinite(array).all()):
             return encode_value(array.tolist())
-        return np.asarray(array, order="C")  # ascontiguousarray would turn a number into a list
+        return np.ascontiguousarray(array)
+    if isinstance(value, np.floating):
+        return encode_number(float(cast("Any", value)))
     if isinstance(value, np.generic):
         return encode_value(cast("Any", value).item())
     if isinstance(value, float):

@@ -1,99 +1,135 @@
-"""The verdict layer: pure scoring of answers, by name and on demand.
+"""The verdict layer: answers judged by a written contract.
 
-Names are loaded when they are first asked for, so that importing this package costs nothing.
+The grader contract goes from ``verifier.toml`` to a verdict; the Trace response scorer from a model's text to rewards.
+Names are imported when they are first asked for, so that a command pays for what it uses only.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from hylo_eval.verify.aggregation import Aggregation, aggregate_rewards
+    from hylo_eval.verify.candidate import candidate_spec, grade_candidate
+    from hylo_eval.verify.grade import grade
+    from hylo_eval.verify.json_comparison import NumericTypePolicy, json_values_equal
+    from hylo_eval.verify.modes import IN_PROCESS_MODES, Mode
+    from hylo_eval.verify.modes.numeric import grade_numeric_candidate_float
+    from hylo_eval.verify.modes.structured_exact import grade_structured_exact_candidate
     from hylo_eval.verify.response.contracts import (
-        TRACE_ANNOTATION_LOG_TYPES as TRACE_ANNOTATION_LOG_TYPES,
+        TRACE_ANNOTATION_LOG_TYPES,
+        resolve_annotation_reward_contract_id,
+        resolve_reward_contract,
+        validate_reward_contract_payload,
     )
-    from hylo_eval.verify.response.contracts import (
-        resolve_annotation_reward_contract_id as resolve_annotation_reward_contract_id,
-    )
-    from hylo_eval.verify.response.contracts import (
-        resolve_reward_contract as resolve_reward_contract,
-    )
-    from hylo_eval.verify.response.contracts import (
-        validate_reward_contract_payload as validate_reward_contract_payload,
-    )
-    from hylo_eval.verify.response.extraction import (
-        extract_trace_answer_for_scoring as extract_trace_answer_for_scoring,
-    )
-    from hylo_eval.verify.response.extraction import (
-        extract_trace_prediction as extract_trace_prediction,
-    )
-    from hylo_eval.verify.response.final_object import (
-        evaluate_trace_response_format as evaluate_trace_response_format,
-    )
-    from hylo_eval.verify.response.frames import (
-        CoordinateFrame as CoordinateFrame,
-    )
-    from hylo_eval.verify.response.jsonl import (
-        parse_response_records as parse_response_records,
-    )
-    from hylo_eval.verify.response.pointing import (
-        score_exact_count as score_exact_count,
-    )
-    from hylo_eval.verify.response.pointing import (
-        score_one_point_per_region as score_one_point_per_region,
-    )
-    from hylo_eval.verify.response.pointing import (
-        score_points_in_region as score_points_in_region,
-    )
-    from hylo_eval.verify.response.regions import (
-        read_region as read_region,
-    )
+    from hylo_eval.verify.response.extraction import extract_trace_answer_for_scoring, extract_trace_prediction
+    from hylo_eval.verify.response.final_object import evaluate_trace_response_format
+    from hylo_eval.verify.response.frames import CoordinateFrame
+    from hylo_eval.verify.response.jsonl import parse_response_records
+    from hylo_eval.verify.response.pointing import score_exact_count, score_one_point_per_region, score_points_in_region
+    from hylo_eval.verify.response.regions import read_region
     from hylo_eval.verify.response.score import (
-        is_trace_reward_input as is_trace_reward_input,
+        is_trace_reward_input,
+        score_trace_response,
+        score_trace_response_detailed,
     )
-    from hylo_eval.verify.response.score import (
-        score_trace_response as score_trace_response,
-    )
-    from hylo_eval.verify.response.score import (
-        score_trace_response_detailed as score_trace_response_detailed,
-    )
-    from hylo_eval.verify.response.trajectory import (
-        score_trajectory_rmse as score_trajectory_rmse,
-    )
-    from hylo_eval.verify.response.trajectory import (
-        score_trajectory_similarity as score_trajectory_similarity,
-    )
+    from hylo_eval.verify.response.trajectory import score_trajectory_rmse, score_trajectory_similarity
+    from hylo_eval.verify.spec import parse_spec, render_spec
+    from hylo_eval.verify.specs.answer import FunctionCall
+    from hylo_eval.verify.specs.fields import SpecError
+    from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, Status
+    from hylo_eval.verify.verdict_files import write_verdict
 
-_MODULES = {
-    "CoordinateFrame": "hylo_eval.verify.response.frames",
-    "TRACE_ANNOTATION_LOG_TYPES": "hylo_eval.verify.response.contracts",
-    "evaluate_trace_response_format": "hylo_eval.verify.response.final_object",
-    "extract_trace_answer_for_scoring": "hylo_eval.verify.response.extraction",
-    "extract_trace_prediction": "hylo_eval.verify.response.extraction",
-    "is_trace_reward_input": "hylo_eval.verify.response.score",
-    "parse_response_records": "hylo_eval.verify.response.jsonl",
-    "read_region": "hylo_eval.verify.response.regions",
-    "resolve_annotation_reward_contract_id": "hylo_eval.verify.response.contracts",
-    "resolve_reward_contract": "hylo_eval.verify.response.contracts",
-    "score_exact_count": "hylo_eval.verify.response.pointing",
-    "score_one_point_per_region": "hylo_eval.verify.response.pointing",
-    "score_points_in_region": "hylo_eval.verify.response.pointing",
-    "score_trace_response": "hylo_eval.verify.response.score",
-    "score_trace_response_detailed": "hylo_eval.verify.response.score",
-    "score_trajectory_rmse": "hylo_eval.verify.response.trajectory",
-    "score_trajectory_similarity": "hylo_eval.verify.response.trajectory",
-    "validate_reward_contract_payload": "hylo_eval.verify.response.contracts",
+_HOMES: Final[dict[str, str]] = {
+    "Aggregation": "aggregation",
+    "CoordinateFrame": "response.frames",
+    "FunctionCall": "specs.answer",
+    "GradingInfraError": "verdict",
+    "IN_PROCESS_MODES": "modes",
+    "InvalidTask": "verdict",
+    "Mode": "modes",
+    "NumericTypePolicy": "json_comparison",
+    "Reward": "verdict",
+    "SpecError": "specs.fields",
+    "Status": "verdict",
+    "TRACE_ANNOTATION_LOG_TYPES": "response.contracts",
+    "aggregate_rewards": "aggregation",
+    "candidate_spec": "candidate",
+    "evaluate_trace_response_format": "response.final_object",
+    "extract_trace_answer_for_scoring": "response.extraction",
+    "extract_trace_prediction": "response.extraction",
+    "grade": "grade",
+    "grade_candidate": "candidate",
+    "grade_numeric_candidate_float": "modes.numeric",
+    "grade_structured_exact_candidate": "modes.structured_exact",
+    "is_trace_reward_input": "response.score",
+    "json_values_equal": "json_comparison",
+    "parse_response_records": "response.jsonl",
+    "parse_spec": "spec",
+    "read_region": "response.regions",
+    "render_spec": "spec",
+    "resolve_annotation_reward_contract_id": "response.contracts",
+    "resolve_reward_contract": "response.contracts",
+    "score_exact_count": "response.pointing",
+    "score_one_point_per_region": "response.pointing",
+    "score_points_in_region": "response.pointing",
+    "score_trace_response": "response.score",
+    "score_trace_response_detailed": "response.score",
+    "score_trajectory_rmse": "response.trajectory",
+    "score_trajectory_similarity": "response.trajectory",
+    "validate_reward_contract_payload": "response.contracts",
+    "write_verdict": "verdict_files",
 }
-"""The public names and where they live, sorted, one a line."""
+
+__all__ = [
+    "IN_PROCESS_MODES",
+    "TRACE_ANNOTATION_LOG_TYPES",
+    "Aggregation",
+    "CoordinateFrame",
+    "FunctionCall",
+    "GradingInfraError",
+    "InvalidTask",
+    "Mode",
+    "NumericTypePolicy",
+    "Reward",
+    "SpecError",
+    "Status",
+    "aggregate_rewards",
+    "candidate_spec",
+    "evaluate_trace_response_format",
+    "extract_trace_answer_for_scoring",
+    "extract_trace_prediction",
+    "grade",
+    "grade_candidate",
+    "grade_numeric_candidate_float",
+    "grade_structured_exact_candidate",
+    "is_trace_reward_input",
+    "json_values_equal",
+    "parse_response_records",
+    "parse_spec",
+    "read_region",
+    "render_spec",
+    "resolve_annotation_reward_contract_id",
+    "resolve_reward_contract",
+    "score_exact_count",
+    "score_one_point_per_region",
+    "score_points_in_region",
+    "score_trace_response",
+    "score_trace_response_detailed",
+    "score_trajectory_rmse",
+    "score_trajectory_similarity",
+    "validate_reward_contract_payload",
+    "write_verdict",
+]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted(__all__)

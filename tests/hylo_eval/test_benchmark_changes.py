@@ -10,7 +10,7 @@ from hylo_core.task import Predicate, SeedInit, TaskSpec
 from hylo_eval.benchmark_changes import ABSENT, Change, changes
 
 
-def task(name: str, **members) -> TaskSpec:
+def task(name: str, **members: object) -> TaskSpec:
     given = {
         "id": name,
         "version": "1",
@@ -23,7 +23,7 @@ def task(name: str, **members) -> TaskSpec:
     return TaskSpec(**given)
 
 
-def benchmark(*tasks: TaskSpec, **members) -> Benchmark:
+def benchmark(*tasks: TaskSpec, **members: object) -> Benchmark:
     given = {
         "id": "b",
         "version": "1",

@@ -58,7 +58,10 @@ def test_all_problems_are_found_at_once(problems):
         (("[splits]", "[env_options]\nsize = 3\n[splits]"), ["env_options: env 'reach' has no option 'size'"]),
         (("[splits]", "[max_steps]\nother = 3\n[splits]"), ["max_steps.other: names a task that is not"]),
         (("[splits]", "[max_steps]\nt = 0\n[splits]"), ["max_steps.t: must be at least 1"]),
-        (('{kind = "seed"}', '{kind = "init_state", uri = "u://u", count = 1}'), ["splits.heldout[1]: must be below 1"]),
+        (
+            ('{kind = "seed"}', '{kind = "init_state", uri = "u://u", count = 1}'),
+            ["splits.heldout[1]: must be below 1"],
+        ),
         (("max_steps = 5\n", ""), ["tasks[0].max_steps: is missing"]),
         (("instruction", 'success_at = "end"\ninstruction'), ["tasks[0].stop_on_success: must be false"]),
         (("[splits]", "tasks = 3"), ["is not valid TOML"]),
@@ -86,7 +89,10 @@ def test_nothing_a_file_names_is_imported(problems, tmp_path, monkeypatch):
     """A file from anywhere must not run its own code by being looked at."""
     (tmp_path / "hostile_module.py").write_text("raise SystemExit('imported')", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    assert problems(GOOD.replace('"reach"', '"hostile_module:Env"').replace("[splits]", "[env_options]\na = 1\n[splits]")) == []
+    assert (
+        problems(GOOD.replace('"reach"', '"hostile_module:Env"').replace("[splits]", "[env_options]\na = 1\n[splits]"))
+        == []
+    )
 
 
 def test_a_file_that_is_not_there_is_a_problem(tmp_path):

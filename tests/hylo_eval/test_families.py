@@ -45,9 +45,7 @@ def test_agents_of_families_are_built_in_agents():
 def test_every_benchmark_of_a_frozen_family_is_frozen():
     """The table of freezable benchmarks is the set of shipped files of those families."""
     frozen = {family.name for family in FAMILIES if family.freeze}
-    shipped = {
-        name for name, path in benchmark_files().items() if env_of(load_benchmark(path))[0] in frozen
-    }
+    shipped = {name for name, path in benchmark_files().items() if env_of(load_benchmark(path))[0] in frozen}
     assert shipped == set(FREEZABLE)
 
 

@@ -16,6 +16,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+import hylo_core.codec  # noqa: F401 - what is imported at the first use is imported here: no import is measured
 from hylo_core import AgentInfo, AgentSpec, Predicate, SeedInit, TaskInstance, TaskSpec
 from hylo_eval import Reply
 from hylo_eval.agents.protocol import StatelessSession

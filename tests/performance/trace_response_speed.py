@@ -28,7 +28,7 @@ MEGABYTES_LIMIT = 300
 SET_RESPONSES_A_SECOND = 2_000
 
 
-def call(response, annotation_type="bbox", truth=(10, 10, 90, 80), answer=3, **options):  # noqa: ANN003 - as everywhere in the tests
+def call(response, annotation_type="bbox", truth=(10, 10, 90, 80), answer=3, **options):
     """The arguments of one call."""
     scorer = "soft_iou" if annotation_type.startswith("bbox") else "soft_distance"
     return {
@@ -46,7 +46,7 @@ def call(response, annotation_type="bbox", truth=(10, 10, 90, 80), answer=3, **o
 
 def typical():
     """Responses as models give them."""
-    chance = random.Random(5)  # noqa: S311 - the same responses each time
+    chance = random.Random(5)
     prose = "The gripper stands left of the tray, so the blue cup is nearest. " * 15
 
     def points(count):
@@ -83,9 +83,7 @@ def hostile():
         return piece * (HOSTILE_SIZE // len(piece) + 1)
 
     ten = [[index * 50, index * 40] for index in range(10)]
-    many_points = json.dumps(
-        {"answer": 3, "annotation": [[index % 640, index % 480] for index in range(83_000)]}
-    )
+    many_points = json.dumps({"answer": 3, "annotation": [[index % 640, index % 480] for index in range(83_000)]})
     yield "prose, then the object", call(repeated("the arm waits. ") + '{"answer":3}')
     yield "open braces", call(repeated("{"))
     yield "nested objects", call('{"answer":' + '{"a":' * 83_000 + "1" + "}" * 83_000 + "}")
@@ -126,9 +124,7 @@ def measure_once(pipe, module, arguments):
 def measure_in_process(module, arguments):
     """`measure_once` in a fresh process; a time that is over the limit by far is infinite."""
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(
-        target=measure_once, args=(sender, module, arguments)
-    )
+    process = multiprocessing.get_context("fork").Process(target=measure_once, args=(sender, module, arguments))
     process.start()
     sender.close()
     try:

@@ -8,6 +8,7 @@ Importing this package imports no simulator. What is where:
 * ``simulation``: the robosuite environment, reset as a pure function of its arguments;
 * ``goal``: the goal expression, evaluated beside the simulator's own check;
 * ``env``, ``specs``, ``factory``: the environment as the harness sees it;
+* ``fingerprint``: recorded scenes that show when the simulator is another one;
 * ``freeze``: writes the benchmarks from an installed package.
 """
 

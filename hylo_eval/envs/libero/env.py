@@ -66,6 +66,7 @@ class LiberoEnv(gymnasium.Env[Any, Any]):
         self._watch: StabilityWatch | None = None
         self._closed = False
         observation = self._observation(simulation.observe())
+        self._last = observation
         self.env_spec = env_spec(observation, orientation, task.instruction_source)
         self.versions = installed_versions()
         self.renderer = _renderer() if self.env_spec.cameras else "none"
@@ -102,7 +103,8 @@ class LiberoEnv(gymnasium.Env[Any, Any]):
             protocol.MODEL_DIGEST: model_digest(self._simulation.model),
             RESET_ATTEMPTS: attempts,
         }
-        return self._observation(observation), info
+        self._last = self._observation(observation)
+        return self._last, info
 
     def step(self, action: NDArray[np.float64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Execute one action.
@@ -112,19 +114,34 @@ class LiberoEnv(gymnasium.Env[Any, Any]):
                 lies outside [-1, 1]; nothing is clipped here.
 
         Returns:
-            Observation, reward (1 while the goal holds, else 0), False, False (the harness owns the end), info.
+            Observation, reward (1 while the goal holds, else 0), False, False (the harness owns the end), info. Where
+            the scene became unstable within the step, the observation may be the one before.
 
         Raises:
             EnvError: The action is misshapen or not finite, or there was no reset.
         """
         if self._watch is None:
             raise EnvError("step was called before reset")
-        observation, reward = self._simulation.step(_checked(action))
-        info = self._info(self._judge())
+        command = _checked(action)
+        try:
+            raw, reward = self._simulation.step(command)
+        except np.linalg.LinAlgError:
+            # A state that is not finite reaches robosuite's controller before it reaches us.
+            raw, reward = None, 0.0
         unstable = self._watch.check()
+        if raw is None and unstable is None:
+            raise EnvError("the controller met a state it cannot invert, and MuJoCo warned of nothing")
+        info = self._info(self._judge())
         if unstable is not None:
             info[protocol.UNSTABLE] = unstable
-        return self._observation(observation), reward, False, False, info
+        if raw is not None:
+            self._last = self._observation(raw)
+        return self._last, reward, False, False, info
+
+    def gripper_opening(self) -> float:
+        """Metres between the fingers, in the last observation."""
+        left, right = self._last["robot0_gripper_qpos"]
+        return float(left - right)
 
     def close(self) -> None:
         """Free the scene; safe to call twice."""

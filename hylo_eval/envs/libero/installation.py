@@ -129,7 +129,10 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
         raise MissingSimulator("libero", "libero", str(error)) from error
     except AttributeError as error:
         # PyOpenGL's way of saying that the library behind it is not there.
-        raise EnvError(f"MUJOCO_GL={os.environ.get(_BACKEND_VARIABLE, backend)}: its library cannot be loaded ({error})", fix=_INSTALL_EGL) from error
+        raise EnvError(
+            f"MUJOCO_GL={os.environ.get(_BACKEND_VARIABLE, backend)}: its library cannot be loaded ({error})",
+            fix=_INSTALL_EGL,
+        ) from error
 
 
 def _import(backend: str) -> Simulator:

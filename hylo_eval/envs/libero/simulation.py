@@ -62,10 +62,15 @@ class Simulation:
             known = ", ".join(sorted(self._simulator.problem_classes))
             raise EnvError(f"{bddl_file.name} names the problem {problem!r}; the installed LIBERO has {known}")
         problem_class = self._simulator.problem_classes[problem]
-        with configured(installation), _own_random_numbers():
-            self._inner: Any = problem_class.__new__(problem_class)
-            self._inner._initialize_sim = _CompileOnce(self._simulator, self._inner)  # noqa: SLF001
-            self._inner.__init__(str(bddl_file), **self._arguments(pictures))
+        self._inner: Any = problem_class.__new__(problem_class)
+        self._compiled = _CompileOnce(self._simulator, self._inner)
+        self._inner._initialize_sim = self._compiled  # noqa: SLF001
+        # Construction places objects too, and the first reset places them anew: any seed will do, but always the same.
+        with configured(installation), _random_numbers(seed=0):
+            try:
+                self._inner.__init__(str(bddl_file), **self._arguments(pictures))
+            except self._simulator.placement_error as error:
+                raise EnvError(f"the objects of {bddl_file.name} could not be placed: {error}") from error
 
     def _arguments(self, pictures: PictureSize | None) -> dict[str, Any]:
         """What ``ControlEnv`` passes on, with the time limit lifted."""
@@ -122,18 +127,18 @@ class Simulation:
         Raises:
             EnvError: Placement failed ten times.
         """
-        with configured(self._installation), _own_random_numbers():
+        failure: Exception | None = None
+        with configured(self._installation), _random_numbers(seed):
             self._inner.seed(seed)
             for attempt in range(1, RESET_ATTEMPTS + 1):
                 self._inner.object_property_initializers.clear()
                 try:
                     self._inner.reset()
                 except self._simulator.placement_error as error:
-                    if attempt == RESET_ATTEMPTS:
-                        raise EnvError(f"fixtures could not be placed in {attempt} attempts: {error}") from error
+                    failure = error
                 else:
                     return attempt
-        raise AssertionError("the loop above returns or raises")
+        raise EnvError(f"fixtures could not be placed in {RESET_ATTEMPTS} attempts: {failure}") from failure
 
     def set_state(self, row: NDArray[np.float64]) -> None:
         """Put time, positions and velocities in place, shape (1 + nq + nv,).
@@ -171,8 +176,11 @@ class Simulation:
         return bool(self._simulator.evaluate_predicate(relation, *states))
 
     def close(self) -> None:
-        """Free model, data and drawing context."""
+        """Free model, data and drawing context; nothing works afterwards."""
         self._inner.close()
+        # The scene and its compiled copy refer to each other, and a worker makes one scene a task.
+        self._compiled.forget()
+        self._inner = None
 
 
 class _CompileOnce:
@@ -184,9 +192,13 @@ class _CompileOnce:
 
     def __init__(self, simulator: Simulator, inner: Any) -> None:
         self._simulator = simulator
-        self._inner = inner
+        self._inner: Any = inner
         self._xml = ""
         self._pristine: Any = None
+
+    def forget(self) -> None:
+        """Drop the compiled model and the scene."""
+        self._xml, self._pristine, self._inner = "", None, None
 
     def __call__(self, xml_string: str | None = None) -> None:
         xml: str = xml_string or self._inner.model.get_xml()
@@ -199,11 +211,12 @@ class _CompileOnce:
 
 
 @contextlib.contextmanager
-def _own_random_numbers() -> Generator[None]:
-    """Give numpy's global generator back as it was found; LIBERO seeds it and draws from it."""
+def _random_numbers(seed: int) -> Generator[None]:
+    """Seed numpy's global generator, which LIBERO draws from, and give it back as it was found."""
     import numpy as np
 
     before: Any = np.random.get_state()  # noqa: NPY002 - the legacy generator is the one LIBERO uses
+    np.random.seed(seed)  # noqa: NPY002
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import attrs
@@ -13,7 +14,7 @@ from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 from hylo_eval.verify.response.similarity import pair_similarity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from hylo_eval.verify.response.annotation import Annotation
     from hylo_eval.verify.response.coordinates import Item, ItemTable
@@ -105,9 +106,7 @@ def _stripped(value: object) -> str:
     return value.strip() if isinstance(value, str) else f"<{type(value).__name__}>"
 
 
-def _score(
-    kind: AnnotationKind, predicted: Annotation, truth: Annotation, half_life_px: float
-) -> AnnotationScore:
+def _score(kind: AnnotationKind, predicted: Annotation, truth: Annotation, half_life_px: float) -> AnnotationScore:
     if kind.arrangement == "scalar":
         similarity = pair_similarity(kind.shape, cast("Item", predicted), cast("Item", truth), half_life_px)
         match, details = _Match(similarity, 1, similarity), {"pred_size": 1.0, "gt_size": 1.0}

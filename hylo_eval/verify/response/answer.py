@@ -149,9 +149,7 @@ def _same_mapping(truth: Mapping[object, object], value: Mapping[object, object]
     """Keys are compared as canonical text; of keys that collide, the last counts."""
     expected = {_key_text(key): item for key, item in truth.items()}
     given = {_key_text(key): item for key, item in value.items()}
-    return expected.keys() == given.keys() and all(
-        same_value(item, given[key]) for key, item in expected.items()
-    )
+    return expected.keys() == given.keys() and all(same_value(item, given[key]) for key, item in expected.items())
 
 
 def _same_members(truth: list[object], items: list[object]) -> bool:

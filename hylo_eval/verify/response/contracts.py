@@ -137,9 +137,9 @@ def validate_reward_contract_payload(
     version = contract.get("reward_contract_version")
     if version != REWARD_CONTRACT_VERSION:
         return f"reward_contract_version must be {REWARD_CONTRACT_VERSION!r}, not {version!r}"
-    return _side_error(
-        contract, "answer", answer_type, frozenset({ANSWER_REWARD_CONTRACT_ID})
-    ) or _annotation_error(contract, annotation_type)
+    return _side_error(contract, "answer", answer_type, frozenset({ANSWER_REWARD_CONTRACT_ID})) or _annotation_error(
+        contract, annotation_type
+    )
 
 
 def _annotation_error(contract: Mapping[object, object], annotation_type: str | None) -> str | None:
@@ -152,9 +152,7 @@ def _annotation_error(contract: Mapping[object, object], annotation_type: str | 
     except ValueError as unknown:
         return str(unknown)
     if side["id"] != expected:
-        return (
-            f"reward_contract.annotation.id must be {expected!r} for this annotation type, not {side['id']!r}"
-        )
+        return f"reward_contract.annotation.id must be {expected!r} for this annotation type, not {side['id']!r}"
     return None
 
 
@@ -170,9 +168,7 @@ def _side_error(
         if not isinstance(text, str) or not text:
             return f"reward_contract.{name}.{key} must be a non-empty text"
     if matcher["id"] not in known_ids:
-        return (
-            f"reward_contract.{name}.id must be one of {', '.join(sorted(known_ids))}, not {matcher['id']!r}"
-        )
+        return f"reward_contract.{name}.id must be one of {', '.join(sorted(known_ids))}, not {matcher['id']!r}"
     if truth_type is not None and truth_type.strip() != matcher["type"]:
         return f"reward_contract.{name}.type must be the truth's {truth_type!r}, not {matcher['type']!r}"
     return None

@@ -8,6 +8,7 @@ clipped or rescaled.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import chain
 from numbers import Real
 from operator import eq
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from hylo_eval.verify.response.contracts import Shape
 

@@ -79,9 +79,7 @@ def recover_prediction(reader: ResponseReader, response_format: TraceResponseFor
     return _NOTHING_FOUND
 
 
-def _first_mapping(
-    block: str, no_mapping: set[str], reader: ResponseReader
-) -> Mapping[object, object] | None:
+def _first_mapping(block: str, no_mapping: set[str], reader: ResponseReader) -> Mapping[object, object] | None:
     """The first mapping in a code block that holds more than the object."""
     for candidate in _candidates(block, BraceScan(block, with_key_only=False)):
         mapping = reader.mapping(candidate)

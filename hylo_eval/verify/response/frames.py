@@ -72,9 +72,7 @@ class CoordinateFrame:
             return 1.0, 1.0
         size = point(image_size)
         if size is None or min(size) <= 0.0:
-            raise ValueError(
-                f"unit {self.unit!r} needs image_size as [width, height] in pixels, not {image_size!r}"
-            )
+            raise ValueError(f"unit {self.unit!r} needs image_size as [width, height] in pixels, not {image_size!r}")
         return size[0] / full, size[1] / full
 
 
@@ -153,9 +151,7 @@ class _Conversion:
     def _flat(self, value: object, length: int) -> object:
         """One point (2 numbers) or box (4 numbers); anything else stays as it is."""
         items = as_list(value)
-        numbers = (
-            [] if items is None else [number for item in items if (number := finite_float(item)) is not None]
-        )
+        numbers = [] if items is None else [number for item in items if (number := finite_float(item)) is not None]
         if items is None or len(numbers) != length or len(items) != length:
             return value
         scaled = [number * self._scale[index % 2] for index, number in enumerate(numbers)]

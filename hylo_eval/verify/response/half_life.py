@@ -72,9 +72,7 @@ def _size(candidate: object, parser: LenientParser, depth: int) -> tuple[float, 
     return None
 
 
-def _size_of_mapping(
-    mapping: Mapping[object, object], parser: LenientParser, depth: int
-) -> tuple[float, float] | None:
+def _size_of_mapping(mapping: Mapping[object, object], parser: LenientParser, depth: int) -> tuple[float, float] | None:
     for key in _SIZE_KEYS:
         if key in mapping:
             size = _size(mapping[key], parser, depth - 1)

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -29,7 +30,7 @@ from hylo_eval.verify.response.half_life import usable_image_size
 from hylo_eval.verify.response.parsing import LenientParser, as_mapping, depth_exceeds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 MAX_LINE_CHARACTERS = 4_000_000
 MAX_DEPTH = 64
@@ -125,9 +126,7 @@ def _record(fields: Mapping[str, object], default_id: str) -> ResponseRecord:
     answer = _typed_answer(fields.get("answer"))
     annotation = _typed_annotation(fields.get("annotation"))
     annotation_type = _NO_ANNOTATION_TYPE if annotation is None else str(annotation["type"])
-    contract = resolve_reward_contract(
-        answer_type=str(answer["type"]), annotation_type=annotation_type
-    ).to_dict()
+    contract = resolve_reward_contract(answer_type=str(answer["type"]), annotation_type=annotation_type).to_dict()
     given = fields.get("reward_contract")
     if given is not None:
         mismatch = validate_reward_contract_payload(
@@ -203,9 +202,7 @@ def _typed_annotation(value: object) -> Mapping[str, object] | None:
         return None
     typed = _typed(value, "annotation")
     if typed is None:
-        raise ContractError(
-            'must be {"type": …, "value": …}: a bare value does not say its type', path="annotation"
-        )
+        raise ContractError('must be {"type": …, "value": …}: a bare value does not say its type', path="annotation")
     kind = ANNOTATION_KINDS.get(str(typed["type"]))
     if kind is None:
         known = ", ".join(ANNOTATION_KINDS)

@@ -34,9 +34,7 @@ _STRING = re.compile(
 )
 _STRING_START = re.compile(r"""(?:[bB][rR]?|[rR][bB]?|[uU])?['"]""")
 _NAME = re.compile(r"[^\W\d]\w*+")
-_ESCAPE = re.compile(
-    r"\\(\r?\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)", re.DOTALL
-)
+_ESCAPE = re.compile(r"\\(\r?\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)", re.DOTALL)
 _BYTES_ESCAPE = re.compile(r"\\(\r?\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _SIMPLE_ESCAPES = {
     "\\": "\\", "'": "'", '"': '"',
@@ -47,7 +45,7 @@ _MAX_INT_DIGITS = 4300
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-class NotALiteral(ValueError):  # noqa: N818 - the sibling of StopIteration, not a failure of the program
+class NotALiteral(ValueError):
     """The text is no Python literal, or one beyond the bounds.
 
     Attributes:

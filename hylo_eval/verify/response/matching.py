@@ -33,9 +33,7 @@ _LARGEST_FULL_MATRIX = 65_536
 """Entries above which columns that no optimum can use are left out first."""
 
 
-def matched_similarities(
-    shape: Shape, predicted: ItemTable, truth: ItemTable, half_life_px: float
-) -> list[float]:
+def matched_similarities(shape: Shape, predicted: ItemTable, truth: ItemTable, half_life_px: float) -> list[float]:
     """Similarities of the assigned pairs: one for each item of the shorter side.
 
     Args:
@@ -59,9 +57,7 @@ def matched_similarities(
     return picked
 
 
-def _cost_matrix(
-    shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float
-) -> tuple[Matrix, Matrix]:
+def _cost_matrix(shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float) -> tuple[Matrix, Matrix]:
     """What the assignment minimises, and the similarities; both of shape (rows, columns)."""
     if shape == "bbox":
         similarities = iou_matrix(rows, columns)

@@ -109,7 +109,7 @@ def resolve_options(
     return check(*given, has_usable_answer and legacy_strict_scorer is None)
 
 
-def _checked(  # noqa: PLR0917 - private, and a cache keys it by position
+def _checked(
     format_weight: object,
     point_half_life_px: object,
     trace_reward_mode: object,
@@ -117,7 +117,7 @@ def _checked(  # noqa: PLR0917 - private, and a cache keys it by position
     trace_annotation_reward_formula: object,
     answer_weight: object,
     annotation_weight: object,
-    is_legacy_refused: bool,  # noqa: FBT001 - as above
+    is_legacy_refused: bool,
 ) -> ScoringOptions:
     share = _finite("format_weight", format_weight)
     if not 0.0 <= share <= 1.0:
@@ -125,9 +125,7 @@ def _checked(  # noqa: PLR0917 - private, and a cache keys it by position
     half_life = _half_life(point_half_life_px)
     mode = resolve_mode(trace_reward_mode)
     scoring = _choice("trace_answer_scoring", trace_answer_scoring, _ANSWER_SCORINGS, default="exact_json")
-    formula = _choice(
-        "trace_annotation_reward_formula", trace_annotation_reward_formula, _FORMULAS, default="gated"
-    )
+    formula = _choice("trace_annotation_reward_formula", trace_annotation_reward_formula, _FORMULAS, default="gated")
     if scoring == "legacy_strict" and is_legacy_refused:
         raise ValueError("trace_answer_scoring 'legacy_strict' needs legacy_strict_scorer, a callback")
     weights = _normalised_weights(answer_weight, annotation_weight)

@@ -42,9 +42,7 @@ def score_points_in_region(prediction: object, region: Region) -> Measure:
     name = points_in_region_id(region)
     if not items:
         reason = "the prediction is no list of points" if items is None else "there is no point"
-        return Measure(
-            id=name, value=0.0, reason=reason, metadata={"points": 0.0, "hits": 0.0, "unreadable": 0.0}
-        )
+        return Measure(id=name, value=0.0, reason=reason, metadata={"points": 0.0, "hits": 0.0, "unreadable": 0.0})
     points = [point(item) for item in items]
     hits = sum(1 for item in points if item is not None and region.contains(*item))
     unreadable = points.count(None)
@@ -53,11 +51,7 @@ def score_points_in_region(prediction: object, region: Region) -> Measure:
         "hits": float(hits),
         "unreadable": float(unreadable),
     }
-    reason = (
-        None
-        if hits == len(points)
-        else f"{len(points) - hits} of {len(points)} points miss the {region.kind}"
-    )
+    reason = None if hits == len(points) else f"{len(points) - hits} of {len(points)} points miss the {region.kind}"
     return Measure(id=name, value=hits / len(points), reason=reason, metadata=counts)
 
 

@@ -9,16 +9,15 @@ import math
 from typing import TYPE_CHECKING, Protocol, cast
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
-from hylo_eval.verify.response.coordinates import as_list, box, read_items
+from hylo_eval.verify.response.coordinates import Item, as_list, box, read_items
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from hylo_eval.verify.response.coordinates import Item
+    from numpy.typing import ArrayLike
 
 
 class Region(Protocol):

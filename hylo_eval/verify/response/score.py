@@ -195,9 +195,7 @@ def score_trace_response_detailed(
         kind = ANNOTATION_KINDS.get(annotation_type(annotation_gt))
         if kind is not None:
             value = to_pixels(value, kind, coordinate_frame, image_size, parser)
-        annotation = score_annotation(
-            value, annotation_gt, reward_contract, half_life_px=half_life_px, parser=parser
-        )
+        annotation = score_annotation(value, annotation_gt, reward_contract, half_life_px=half_life_px, parser=parser)
     rewards = compose(options, answer[0], annotation.reward, response_format["format"])
     values = reported_values(
         options,

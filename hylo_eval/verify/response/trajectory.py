@@ -41,9 +41,7 @@ def resample(points: Sequence[Item], sample_count: int) -> list[Item]:
         ValueError: There is no point, or there are fewer than two samples to take.
     """
     if not points or sample_count < 2:
-        raise ValueError(
-            f"resampling needs a point and at least 2 samples, not {len(points)} and {sample_count}"
-        )
+        raise ValueError(f"resampling needs a point and at least 2 samples, not {len(points)} and {sample_count}")
     lengths = [math.dist(start, end) for start, end in pairwise(points)]
     total = math.fsum(lengths)
     samples: list[Item] = []
@@ -74,9 +72,7 @@ def trajectory_rmse_px(predicted: Sequence[Item], truth: Sequence[Item], sample_
     return math.hypot(*distances) / math.sqrt(sample_count)
 
 
-def score_trajectory_rmse(
-    prediction: object, truth: object, *, sample_count: int = DEFAULT_SAMPLE_COUNT
-) -> Measure:
+def score_trajectory_rmse(prediction: object, truth: object, *, sample_count: int = DEFAULT_SAMPLE_COUNT) -> Measure:
     """The root mean square distance of a predicted trace from the true one, in pixels; lower is better.
 
     Args:

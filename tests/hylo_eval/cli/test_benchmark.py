@@ -137,9 +137,7 @@ def test_freeze_check_names_task_and_field(hylo):
     changed = hylo("benchmark", "freeze", "fetch_reach", "--check", "--json")
     assert changed.json == {
         "equal": False,
-        "benchmarks": {
-            "fetch_reach": [{"path": "tasks[fetch/reach].max_steps", "file": "60", "simulator": "50"}]
-        },
+        "benchmarks": {"fetch_reach": [{"path": "tasks[fetch/reach].max_steps", "file": "60", "simulator": "50"}]},
     }
 
 

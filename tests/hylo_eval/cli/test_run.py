@@ -62,9 +62,18 @@ def folder(tmp_path: Path) -> Path:
 
 def hylo(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the command line in a folder, with its modules importable."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path[:1], str(Path(__file__).parents[3])])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder), *sys.path[:1], str(Path(__file__).parents[3])]),
+    }
     return subprocess.run(
-        [sys.executable, "-m", "hylo_eval", *arguments], cwd=folder, capture_output=True, text=True, env=environment, check=False, **options
+        [sys.executable, "-m", "hylo_eval", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        **options,
     )
 
 
@@ -124,7 +133,9 @@ def test_debug_shows_the_traceback(folder: Path) -> None:
 @pytest.mark.parametrize("agent", ["Nan", "Raises", "Base --agent-arg size=5"])
 def test_an_agent_that_fails_everywhere_scores_nothing_and_ends_with_3(folder: Path, agent: str) -> None:
     """Its traces and log are there; its failure is an abstention, not a success of zero; no control codes reach us."""
-    done = hylo(folder, "run", "reach_fixed", "--agent", *f"agents_of_test:{agent}".split(), "--episodes", "2", "--run-id", "r")
+    done = hylo(
+        folder, "run", "reach_fixed", "--agent", *f"agents_of_test:{agent}".split(), "--episodes", "2", "--run-id", "r"
+    )
     assert done.returncode == 3, done.stderr
     assert "abstained in 2 of 2: 2 agent_error" in done.stdout
     assert "\x1b" not in done.stdout
@@ -135,7 +146,18 @@ def test_an_agent_that_fails_everywhere_scores_nothing_and_ends_with_3(folder: P
 
 def test_an_agent_file_and_json_output(folder: Path) -> None:
     """With --json nothing else is on standard output, whatever the agent prints from Python or C."""
-    done = hylo(folder, "run", "reach_fixed", "--agent", "agents_of_test:Prints", "--episodes", "1", "--max-steps", "2", "--json")
+    done = hylo(
+        folder,
+        "run",
+        "reach_fixed",
+        "--agent",
+        "agents_of_test:Prints",
+        "--episodes",
+        "1",
+        "--max-steps",
+        "2",
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["scores"]["success"]["n_scored"] == 1
@@ -168,7 +190,12 @@ def test_a_signal_ends_with_130_and_keeps_what_is_finished(folder: Path, number:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parents[3])])}
     command = [sys.executable, "-m", "hylo_eval", "run", "reach_fixed", "--agent", "agents_of_test:Slow"]
     process = subprocess.Popen(
-        [*command, "--run-id", "r", "--max-steps", "10"], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, "--run-id", "r", "--max-steps", "10"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     episodes = folder / "runs" / "r" / "episodes"
     deadline = time.monotonic() + 60

@@ -12,7 +12,13 @@ from hylo_eval.cli.terminal import print_hanging, print_table, printable, printa
 
 def screen(width: int, *, terminal: bool = True) -> Console:
     return Console(
-        file=StringIO(), width=width, force_terminal=terminal, no_color=True, highlight=False, markup=False, soft_wrap=True
+        file=StringIO(),
+        width=width,
+        force_terminal=terminal,
+        no_color=True,
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
     )
 
 

@@ -31,7 +31,9 @@ def test_a_child_that_hangs_is_killed_with_its_children():
 
 def test_a_crash_is_named_by_its_signal():
     """A driver that crashes kills the child and not the doctor."""
-    assert python("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)").reason == "the process was killed by SIGSEGV"
+    assert (
+        python("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)").reason == "the process was killed by SIGSEGV"
+    )
 
 
 def test_a_command_that_is_not_there_is_an_outcome():

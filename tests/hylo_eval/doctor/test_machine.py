@@ -2,8 +2,8 @@
 
 import shutil
 import stat
-from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,7 +27,9 @@ def test_the_deepest_mount_decides():
     assert file_system_of(Path("/mnt/lab"), "") == "unknown"
 
 
-@pytest.mark.parametrize(("kind", "outcomes"), [("ext4", ["ok"]), ("nfs4", ["ok", "warning"]), ("tmpfs", ["ok", "warning"])])
+@pytest.mark.parametrize(
+    ("kind", "outcomes"), [("ext4", ["ok"]), ("nfs4", ["ok", "warning"]), ("tmpfs", ["ok", "warning"])]
+)
 def test_network_and_memory_file_systems_are_warned_of(kind, outcomes, tmp_path):
     """They can be written, and locks or restarts bite later."""
     found = run_root_findings(tmp_path / "new" / "runs", MOUNTS.format(folder=tmp_path, kind=kind))
@@ -38,7 +40,7 @@ def test_network_and_memory_file_systems_are_warned_of(kind, outcomes, tmp_path)
 def test_a_folder_that_cannot_be_written_is_broken(tmp_path, monkeypatch):
     """Shown by a trial and not by permission bits."""
 
-    def refuse(**_):
+    def refuse(**_: object):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(machine.tempfile, "NamedTemporaryFile", refuse)
@@ -50,8 +52,7 @@ def test_a_folder_that_cannot_be_written_is_broken(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("free", "outcome"), [(10 * 1024**2, "broken"), (1024**3, "warning"), (5 * 1024**3, "ok")])
 def test_free_space_is_judged(free, outcome, tmp_path, monkeypatch):
     """Full is broken, scarce is a warning."""
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(0, 0, free))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
     assert run_root_findings(tmp_path, "")[0].outcome == outcome
 
 

@@ -67,7 +67,9 @@ def test_a_known_bad_pair_is_named_with_its_fix(family, change, pair, fix):
 def test_another_distribution_that_provides_libero_is_held_to_the_same():
     """Pictures change with MuJoCo, whoever packages the benchmark."""
     found = packages({"hf-libero": "1.0", "robosuite": "1.4.0", "mujoco": "3.5.0"})
-    assert family_findings(FAMILY["libero"], found, ())[0].text.startswith("hf-libero 1.0 does not go with mujoco 3.5.0")
+    assert family_findings(FAMILY["libero"], found, ())[0].text.startswith(
+        "hf-libero 1.0 does not go with mujoco 3.5.0"
+    )
 
 
 def test_untested_versions_are_a_warning():
@@ -99,13 +101,19 @@ def test_two_owners_of_one_module_are_found():
 
 def test_a_package_that_says_it_needs_another_version_names_the_pair():
     """numba and numpy, the classic."""
-    found = {"numba": Package("0.60.0", ("numpy<2.1,>=1.22", "llvmlite", 'cffi<1; extra == "x"')), "numpy": Package("2.4.6"), "cffi": Package("2")}
+    found = {
+        "numba": Package("0.60.0", ("numpy<2.1,>=1.22", "llvmlite", 'cffi<1; extra == "x"')),
+        "numpy": Package("2.4.6"),
+        "cffi": Package("2"),
+    }
     (finding,) = requirement_findings(found)
     assert finding.text == "numba 0.60.0 needs numpy<2.1,>=1.22, but numpy 2.4.6 is installed"
     assert finding.fix.endswith("install 'numpy<2.1,>=1.22'")
 
 
-@pytest.mark.parametrize("line", ["numpy (>=1.22)", "NumPy[extra] >= 1.22", "numpy>=1.22 ; python_version > '2'", "numpy @ https://x.y/z"])
+@pytest.mark.parametrize(
+    "line", ["numpy (>=1.22)", "NumPy[extra] >= 1.22", "numpy>=1.22 ; python_version > '2'", "numpy @ https://x.y/z"]
+)
 def test_requirement_lines_of_all_ages_are_read(line):
     """A requirement that is met, conditional or a URL is no finding."""
     assert requirement_findings({"a": Package("1", (line,)), "numpy": Package("2.0")}) == ()

@@ -95,8 +95,9 @@ def test_float32_and_float64_actions_do_the_same(task, instance_of):
     assert np.array_equal(*seen)
 
 
-def test_instability_is_reported_and_does_not_reset_the_scene(task, instance_of):
+def test_instability_is_reported_and_does_not_reset_the_scene(task, instance_of, monkeypatch, tmp_path):
     """An absurd velocity makes MuJoCo warn; the step says so, and the simulation does not start over."""
+    monkeypatch.chdir(tmp_path)  # MuJoCo logs its warnings into the working directory
     env = FetchEnv(task)
     env.reset(seed=1, options={"instance": instance_of(task, 1)})
     for _ in range(5):
@@ -110,8 +111,9 @@ def test_instability_is_reported_and_does_not_reset_the_scene(task, instance_of)
     assert data.time > before
 
 
-def test_an_episode_after_an_unstable_one_is_clean(task, instance_of, episode):
+def test_an_episode_after_an_unstable_one_is_clean(task, instance_of, episode, monkeypatch, tmp_path):
     """What an unstable episode left behind is gone at the next reset."""
+    monkeypatch.chdir(tmp_path)
     agent, instance = FetchScripted(), instance_of(task, 10001)
     expected = episode(FetchEnv(task), agent, instance, 20)[1]
     env = FetchEnv(task)

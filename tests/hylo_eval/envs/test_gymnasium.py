@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
+import gymnasium
 import numpy as np
 import pytest
 
 from hylo_core.task import Predicate, SeedInit, TaskSpec
 from hylo_eval.benchmarks import find_benchmark
 from hylo_eval.envs.conformance import check_env
-from hylo_eval.envs.gymnasium import GymnasiumEnv
+from hylo_eval.envs.gymnasium import GymnasiumEnv, _action_slices
 from hylo_eval.errors import AgentError, EnvError
 
 
-def make_task(**params):
+def make_task(**params: Any):
     return TaskSpec(
         id="gymnasium/test",
         version="1",
@@ -98,10 +101,21 @@ def test_a_choice_is_never_rounded(instance_of, action):
         env.step(np.array([action]))
 
 
-def test_bounds_that_differ_are_slices_of_their_own():
-    """LunarLander-like spaces aside: Pendulum's torque of 2 stands in the slice, in one piece."""
+def test_equal_bounds_are_one_slice():
+    """Pendulum's torque is bounded by 2: one slice says so."""
     (item,) = GymnasiumEnv(make_task(id="Pendulum-v1", success_rule="terminated")).env_spec.action
     assert (item.name, item.low, item.high) == ("action", -2.0, 2.0)
+
+
+def test_bounds_that_differ_are_slices_of_their_own():
+    """A slice has one bound for all its entries, so entries with other bounds are other slices."""
+    space = gymnasium.spaces.Box(np.array([-1.0, 0.0, -np.inf]), np.array([1.0, 2.0, np.inf]), dtype=np.float64)
+    slices = _action_slices(space, discrete=False)
+    assert [(item.start, item.stop, item.low, item.high) for item in slices] == [
+        (0, 1, -1.0, 1.0),
+        (1, 2, 0.0, 2.0),
+        (2, 3, None, None),
+    ]
 
 
 def test_kwargs_reach_the_env():

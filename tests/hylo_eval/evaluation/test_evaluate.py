@@ -217,6 +217,33 @@ def test_an_agent_whose_actions_differ_from_the_environments_is_refused(tmp_path
         run(tmp_path, env=Spec, agent=agent)
 
 
+class Adapts(FunctionAgent):
+    """Takes its action from the env it meets."""
+
+    def meet(self, env_spec: Any) -> None:
+        import attrs
+
+        if not env_spec.action:
+            raise ValueError("no slices")
+        self.spec = attrs.evolve(self.spec, control_hz=env_spec.control_hz)
+
+
+def test_an_agent_that_meets_its_env_is_traced_as_it_then_is(tmp_path: Path) -> None:
+    """Also under another manifest; one that cannot work with the env is refused before anything is written."""
+    from hylo_core import ActionSlice, EnvSpec
+
+    class Spec(ScriptedEnv):
+        env_spec = EnvSpec(control_hz=20, action=(ActionSlice(name="a", start=0, stop=2),))
+
+    result = run(tmp_path, env=Spec, agent=Adapts(), manifest={"name": "other"})
+    trace = read_trace(result.run.path / result.log.samples[0].trace)
+    assert trace.start.agent_spec.control_hz == 20
+    assert trace.start.agent.name == "other"
+    with pytest.raises(EvalError, match="cannot work with this env: ValueError: no slices"):
+        run(tmp_path, agent=Adapts(), run_id="none")
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_run_id_is_used_once(tmp_path: Path) -> None:
     """An existing run is never written into."""
     run(tmp_path, run_id="mine")

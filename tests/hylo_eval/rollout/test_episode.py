@@ -159,6 +159,19 @@ def test_errors_of_ours_keep_their_blame_in_any_phase(run: Run) -> None:
     assert trace.status is EpisodeStatus.ENV_ERROR
 
 
+def test_an_env_that_cannot_even_describe_itself_is_an_outcome(run: Run) -> None:
+    """Its failure at reset is recorded all the same."""
+
+    class Mute(ScriptedEnv):
+        @property
+        def env_spec(self) -> Any:
+            raise RuntimeError("no model")
+
+    _, trace = run(Mute())
+    assert trace.status is EpisodeStatus.ENV_ERROR
+    assert trace.errors[0].message == "no model"
+
+
 def test_an_unstable_simulation_is_its_own_outcome(run: Run) -> None:
     """The step that broke it is on record; success it claims does not count as the end."""
     _, trace = run(ScriptedEnv(success_at=(3,), on_step=at_step(3, {"unstable": "MuJoCo warned mjWARN_BADQACC"})))
@@ -362,3 +375,78 @@ def test_a_trace_is_written_once(tmp_path: Path) -> None:
     (tmp_path / "other.jsonl.partial").touch()
     with pytest.raises(EvalError, match="another process is writing"):
         run_episode(ScriptedEnv(), FunctionAgent(), instance(), trace_path=tmp_path / "other.jsonl")
+
+
+def test_observations_of_any_numeric_layout_are_recorded(run: Run) -> None:
+    """A number in an array of no dimensions, a foreign byte order, a view: the trace holds their values."""
+    observation = {
+        "position": np.zeros(2),
+        "number": np.array(2.5),
+        "foreign": np.array([1.5, 2.5], ">f8"),
+        "view": np.arange(6.0).reshape(2, 3).T,
+    }
+    env = ScriptedEnv(on_step=lambda index: {"observation": dict(observation)})
+    reset = env.reset
+    env.reset = lambda **options: (observation, reset(**options)[1])  # type: ignore[method-assign]
+    _, trace = run(env, item=instance(task(max_steps=2)))
+    expected = {name: value.tolist() for name, value in observation.items()}
+    assert [step.observation for step in trace.steps] == [expected, expected]
+    assert trace.reset is not None
+    assert trace.reset.observation == expected
+
+
+UNRECORDABLE = [
+    {"observation": {"position": np.array([object(), None])}},
+    {"observation": {"position": {1, 2}}},
+    {"observation": {"position": "\ud800"}},
+    {"goal": object()},
+]
+
+
+@pytest.mark.parametrize("answer", UNRECORDABLE, ids=range(len(UNRECORDABLE)))
+def test_what_an_environment_returns_and_no_trace_can_hold_is_its_fault(run: Run, answer: Any) -> None:
+    """An env_error with a readable trace, not the end of the run."""
+    result, trace = run(ScriptedEnv(on_step=at_step(2, answer)))
+    assert result.end.status is EpisodeStatus.ENV_ERROR
+    assert (len(trace.steps), result.end.steps) == (2, 2)
+    assert "cannot be written into the trace: " in trace.errors[0].message
+
+
+def test_a_reset_that_says_nonsense_is_the_environments_fault(run: Run) -> None:
+    """Also where it only describes itself."""
+    result, trace = run(ScriptedEnv(on_reset=lambda: {"settle_steps": "many"}))
+    assert (result.end.status, trace.errors[0].phase) == (EpisodeStatus.ENV_ERROR, "reset")
+
+
+def test_metadata_of_a_reply_is_kept_as_a_trace_writes_numbers(run: Run) -> None:
+    """Scalars of numpy are numbers, what is not finite is text."""
+    metadata = {"tokens": np.int64(3), "logprob": float("nan"), "top": (np.float32(0.5), None)}
+    agent = FunctionAgent(lambda observation, replies: Reply(np.zeros(2), transport_seconds=0.25, metadata=metadata))
+    _, trace = run(agent=agent)
+    volatile = trace.steps[0].volatile
+    assert volatile is not None
+    assert volatile["reply"] == {"tokens": 3, "logprob": "NaN", "top": [0.5, None]}
+    assert volatile["transport_seconds"] == 0.25
+
+
+endless: dict[str, Any] = {}
+endless["again"] = endless
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (Reply(np.zeros(2), metadata={"a": object()}), "metadata.a: holds a object; only JSON values are allowed"),
+        (Reply(np.zeros(2), metadata={"a": np.zeros(2)}), "metadata.a: holds a ndarray; only JSON values are allowed"),
+        (Reply(np.zeros(2), metadata={1: 2}), "metadata: has the key 1 of type int; keys are text"),  # type: ignore[dict-item]
+        (Reply(np.zeros(2), metadata={"a": "\ud800"}), "metadata.a: holds a lone surrogate"),
+        (Reply(np.zeros(2), metadata=endless), "the metadata of a reply is JSON: maximum recursion depth"),
+        (Reply(np.zeros(2), transport_seconds="1"), "transport_seconds must be a finite number, not '1'"),  # type: ignore[arg-type]
+        (Reply(np.zeros(2), transport_seconds=float("nan")), "transport_seconds must be a finite number, not nan"),
+    ],
+)
+def test_a_reply_no_trace_can_hold_is_the_agents_fault(run: Run, reply: Reply, message: str) -> None:
+    """An agent_error with a readable trace, not the end of the run."""
+    result, trace = run(agent=FunctionAgent(lambda observation, replies: reply))
+    assert (result.end.status, trace.errors[0].phase) == (EpisodeStatus.AGENT_ERROR, "act")
+    assert message in trace.errors[0].message

@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hylo_core.seeds import derive_seed
+from hylo_core.task import Predicate
+from hylo_eval.envs.libero.goal import Goal
 from hylo_eval.envs.libero.installation import configured, find_installation
 from hylo_eval.envs.mujoco_state import model_digest, state_digest
 from hylo_eval.errors import EnvError
@@ -38,7 +41,7 @@ def _load_episode_digest():
 episodes = _load_episode_digest()
 
 
-def elsewhere(*arguments):
+def elsewhere(*arguments: Any):
     """The digests of an episode run in a process of its own."""
     command = [sys.executable, str(HERE / "episode_digest.py"), *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -163,13 +166,53 @@ def test_numpys_global_generator_is_left_alone(soup):
     np.testing.assert_array_equal(drawn, expected)
 
 
-def test_a_divergent_scene_is_reported(soup):
-    """MuJoCo would reset a scene with an impossible velocity in silence; here the step says so."""
+def test_a_goal_that_says_something_else_is_marked_and_does_not_decide(soup, monkeypatch):
+    """With the opposite of the task's goal our evaluation holds at once; success stays the simulator's verdict."""
+    env, found = soup
+    opposite = Predicate("expr", expr="(not (in alphabet_soup_1 basket_1_contain_region))")
+    monkeypatch.setattr(env, "_goal", Goal(opposite, env._simulation.object_names))
+    infos = [reset(env, found[0])[1], env.step(OPEN)[-1]]
+    for info in infos:
+        assert info["goal"] == (True,)
+        assert info["success"] is False
+        assert info["disagreement"] is True
+
+
+@pytest.mark.parametrize("failures", [2, 10])
+def test_placement_is_tried_again_but_not_for_ever(soup, monkeypatch, failures):
+    """A sampler that gives up is asked again, counted, and after ten attempts the reset fails as an env error."""
+    env, found = soup
+    inner, placement_error = env._simulation._inner, env._simulation._simulator.placement_error
+    original, calls = inner.reset, []
+
+    def sometimes():
+        calls.append(len(inner.object_property_initializers))
+        if len(calls) <= failures:
+            raise placement_error("Cannot place all objects")
+        return original()
+
+    monkeypatch.setattr(inner, "reset", sometimes)
+    if failures == 10:
+        with pytest.raises(EnvError, match="10 attempts: Cannot place all objects"):
+            reset(env, found[0])
+    else:
+        assert reset(env, found[0])[1]["reset_attempts"] == 3
+    assert calls == [0] * min(failures + 1, 10)
+
+
+@pytest.mark.parametrize("velocity", [1e4, 1e12, np.nan])
+def test_a_divergent_scene_is_reported(soup, velocity, tmp_path, monkeypatch):
+    """MuJoCo would reset the scene in silence, and robosuite's controller may raise first; the step names it."""
+    monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings into MUJOCO_LOG.TXT of the working folder
     env, found = soup
     reset(env, found[0])
-    env._simulation.data.qvel[:] = 1e12
-    *_, info = env.step(OPEN)
+    env._simulation.data.qvel[:] = velocity
+    observation, _, _, _, info = env.step(OPEN)
     assert "mjWARN" in info["unstable"]
+    assert info["success"] is False
+    assert env.observation_space.contains(observation)
+    _, info = reset(env, found[0])
+    assert "unstable" not in env.step(OPEN)[-1]
 
 
 def test_states_are_those_of_the_public_runners(soup):

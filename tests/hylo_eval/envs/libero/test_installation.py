@@ -33,7 +33,7 @@ def fake_package(tmp_path):
     return site
 
 
-def run(code, site, home, **variables):
+def run(code, site, home, **variables: str):
     """Run Python with only the given site folder in front, and a home of its own."""
     environment = {**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join([str(site), *sys.path]), **variables}
     return subprocess.run(

@@ -34,9 +34,7 @@ def test_resolved_contract_is_valid():
         "answer": {"id": "answer_exact_match_v0", "type": "integer"},
         "annotation": {"id": "point_set_soft_distance_v0", "type": "point_set"},
     }
-    assert (
-        validate_reward_contract_payload(contract, answer_type="integer", annotation_type="point_set") is None
-    )
+    assert validate_reward_contract_payload(contract, answer_type="integer", annotation_type="point_set") is None
     assert validate_reward_contract_payload(contract) is None
     with pytest.raises(ValueError, match="answer_type"):
         resolve_reward_contract(answer_type=" ", annotation_type="point")
@@ -77,8 +75,8 @@ def test_unknown_truth_type_is_a_message():
 
 def test_public_names_load_on_demand():
     """Every name of the table loads; any other is an attribute error."""
-    assert all(getattr(verify, name) is not None for name in verify._MODULES)
-    assert list(verify._MODULES) == sorted(verify._MODULES)
-    assert set(verify._MODULES) <= set(dir(verify))
+    assert all(getattr(verify, name) is not None for name in verify._HOMES)
+    assert list(verify._HOMES) == sorted(verify._HOMES)
+    assert set(verify._HOMES) <= set(dir(verify))
     with pytest.raises(AttributeError, match="no attribute 'score'"):
         _ = verify.score

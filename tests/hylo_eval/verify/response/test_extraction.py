@@ -126,9 +126,7 @@ def test_balanced_objects_are_those_of_a_count(text):
         assert BraceScan(text, with_key_only=False).objects() == expected
 
 
-@given(
-    st.lists(st.sampled_from(["{", "}", '"', "\\", "\n", "answer", ":", " ", "'"]), max_size=24).map("".join)
-)
+@given(st.lists(st.sampled_from(["{", "}", '"', "\\", "\n", "answer", ":", " ", "'"]), max_size=24).map("".join))
 def test_leaving_out_keyless_braces_loses_no_key(text):
     """The quick scan finds every flat object with a key that the full scan finds."""
     full = BraceScan(text, with_key_only=False).objects()

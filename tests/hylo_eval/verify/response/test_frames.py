@@ -34,9 +34,7 @@ def in_frame(value, frame):
     if value and isinstance(value[0], list):
         return [in_frame(item, frame) for item in value]
     full = FULL[frame.unit]
-    scaled = [
-        number if full is None else number / SIZE[index % 2] * full for index, number in enumerate(value)
-    ]
+    scaled = [number if full is None else number / SIZE[index % 2] * full for index, number in enumerate(value)]
     return [scaled[index ^ 1] for index in range(len(scaled))] if frame.order == "yx" else scaled
 
 
@@ -58,9 +56,7 @@ def test_every_frame_comes_back_to_pixels(unit, order, name):
 
 
 @given(
-    st.recursive(
-        st.none() | st.text() | st.floats() | st.integers(), lambda x: st.lists(x, max_size=5), max_leaves=9
-    )
+    st.recursive(st.none() | st.text() | st.floats() | st.integers(), lambda x: st.lists(x, max_size=5), max_leaves=9)
 )
 def test_values_of_another_shape_do_not_raise(value):
     """What has not the shape of the type is left for the scorer to report."""

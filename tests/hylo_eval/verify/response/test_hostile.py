@@ -75,7 +75,7 @@ LONG = {
     "many points": '{"answer": 3, "annotation": [' + "[1,2]," * 20_000 + "[1,2]]}",
     "many boxes": '{"answer": 3, "annotation": [' + "[1,2,3,4]," * 20_000 + "[1,2,3,4]]}",
     "many keys": '{"annotation": {' + ",".join(f'"k{index}":"[1,2"' for index in range(12_000)) + "}}",
-    "noise": "".join(random.Random(0).choices("{}[]\"'\\,:`<>/answer \n0123456789", k=SIZE)),  # noqa: S311 - noise
+    "noise": "".join(random.Random(0).choices("{}[]\"'\\,:`<>/answer \n0123456789", k=SIZE)),
 }
 
 

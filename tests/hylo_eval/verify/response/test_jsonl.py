@@ -11,7 +11,7 @@ from hylo_eval.verify.response.jsonl import parse_response_records
 LINE = {"image": "a.png", "prompt": "How many?", "answer": 3}
 
 
-def parse(*records):  # noqa: ANN002 - as everywhere in the tests
+def parse(*records):
     lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
     return parse_response_records(lines, source="set.jsonl")
 

@@ -36,11 +36,7 @@ def best_by_trying(shape, rows, columns):
     for chosen in itertools.permutations(columns, len(rows)):
         pairs = list(zip(rows, chosen, strict=True))
         similarity = math.fsum(pair_similarity(shape, a, b, 30.0) for a, b in pairs)
-        cost = (
-            -similarity
-            if distance is None
-            else math.fsum(distance(a, b) for a, b in pairs) - 1e-6 * similarity
-        )
+        cost = -similarity if distance is None else math.fsum(distance(a, b) for a, b in pairs) - 1e-6 * similarity
         best = min(best, (cost, similarity))
     return best[1]
 
@@ -53,9 +49,7 @@ def test_matching_is_optimal(shape, data):
     predicted = data.draw(st.lists(ITEMS[shape], min_size=1, max_size=4))
     truth = data.draw(st.lists(ITEMS[shape], min_size=1, max_size=4))
     rows, columns = sorted((list(read_items(shape, predicted)), list(read_items(shape, truth))), key=len)
-    assert math.fsum(matched(shape, predicted, truth)) == pytest.approx(
-        best_by_trying(shape, rows, columns), abs=1e-6
-    )
+    assert math.fsum(matched(shape, predicted, truth)) == pytest.approx(best_by_trying(shape, rows, columns), abs=1e-6)
 
 
 @settings(max_examples=60, deadline=None)

@@ -57,9 +57,7 @@ def test_a_box_and_its_polygon_agree(x, y):
     """A rectangle is the same region by its corners and as a polygon, in either direction."""
     corners = [[0, 0], [10, 0], [10, 10], [0, 10]]
     assert (
-        BOX.contains(x, y)
-        == PolygonRegion.of(corners).contains(x, y)
-        == PolygonRegion.of(corners[::-1]).contains(x, y)
+        BOX.contains(x, y) == PolygonRegion.of(corners).contains(x, y) == PolygonRegion.of(corners[::-1]).contains(x, y)
     )
 
 

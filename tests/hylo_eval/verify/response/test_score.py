@@ -20,7 +20,7 @@ CASES = REPOSITORY.parent / "shared" / "cases" / "trace" / "cases.jsonl"
 BOX = [0, 0, 10, 10]
 
 
-def score(response, answer=4, answer_type="integer", annotation=BOX, annotation_type="bbox", **options):  # noqa: ANN003 - as everywhere in the tests
+def score(response, answer=4, answer_type="integer", annotation=BOX, annotation_type="bbox", **options):
     contract = resolve_reward_contract(answer_type=answer_type, annotation_type=annotation_type)
     return score_trace_response(
         response=response,
@@ -51,9 +51,7 @@ def test_first_documented_example_prints_what_it_says(capsys):
 
 def test_second_documented_example_prints_what_it_says(capsys):
     """A box of IoU 1/3 with a right answer gives two thirds, to the last digit."""
-    result = score(
-        '{"answer":2,"annotation":[5,0,15,10]}', answer=2, trace_reward_mode="answer_and_annotation"
-    )
+    result = score('{"answer":2,"annotation":[5,0,15,10]}', answer=2, trace_reward_mode="answer_and_annotation")
     print({k: result[k] for k in ("overall", "answer_reward", "annotation_reward", "annotation_parse_ok")})
     assert capsys.readouterr().out == (
         "{'overall': 0.6666666666666666, 'answer_reward': 1.0, "
@@ -329,10 +327,7 @@ def test_reason_is_text_beside_the_figures():
     }
     assert score_trace_response_detailed(response=OBJECT, **arguments).reason is None
     failed = score_trace_response_detailed(response='{"answer": 5, "annotation": [1, 2]} x', **arguments)
-    assert (
-        failed.reason
-        == "the response does not end with an object; the answer is wrong; the annotation is no bbox"
-    )
+    assert failed.reason == "the response does not end with an object; the answer is wrong; the annotation is no bbox"
     assert failed.metadata == {"coordinate_unit": "pixel", "coordinate_order": "xy"}
     assert all(isinstance(figure, float) for figure in failed.values.values())
 

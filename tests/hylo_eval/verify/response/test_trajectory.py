@@ -62,9 +62,7 @@ def test_failure_has_no_distance_and_scores_zero_similarity():
 
 def test_similarity_halves_at_the_half_life():
     """A trace shifted by one half-life scores 0.5 and reports its distance."""
-    measure = score_trajectory_similarity(
-        "[[5, 0], [15, 0]]", [[0, 0], [10, 0]], half_life_px=5, sample_count=4
-    )
+    measure = score_trajectory_similarity("[[5, 0], [15, 0]]", [[0, 0], [10, 0]], half_life_px=5, sample_count=4)
     assert measure.value == pytest.approx(0.5)
     assert measure.metadata == {"sample_count": 4.0, "half_life_px": 5, "rmse_px": pytest.approx(5.0)}
 

@@ -1,0 +1,47 @@
+"""``hylo-eval verify`` and ``hylo-eval verify-candidate``: the grader contract from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("spec", type=_PATH)
+@click.option("--logs-dir", type=_PATH, default=Path("/logs/verifier"), show_default=True, help="Where to write.")
+@click.option("--workspace", type=_PATH, default=Path("/app"), show_default=True, help="The candidate's folder.")
+def verify(spec: Path, logs_dir: Path, workspace: Path) -> int:
+    """Grade the task of SPEC, a verifier.toml, and write verdict.json.
+
+    Ends with 0 for all three statuses of a verdict, with 2 when none could be written. The console script
+    hylo-verify takes the same arguments.
+    """
+    from hylo_eval.verify.commands import main_verify
+
+    return main_verify([str(spec), "--logs-dir", str(logs_dir), "--workspace", str(workspace)])
+
+
+@click.command("verify-candidate")
+@click.option("--spec", type=_PATH, required=True, help="The specification, TOML.")
+@click.option("--answer", required=True, help="The answer file; below /app it is read from the workspace.")
+@click.option("--workspace", type=_PATH, required=True, help="The candidate's folder.")
+@click.option("--logs-dir", type=_PATH, required=True, help="Where to write.")
+@click.option("--resources-manifest", type=_PATH, required=True, help="A JSON list of the task's files.")
+def verify_candidate(spec: Path, answer: str, workspace: Path, logs_dir: Path, resources_manifest: Path) -> int:
+    """Grade the whole text of an answer file as an answer that was extracted already.
+
+    Ends with 0 for all three statuses of a verdict, with 2 when none could be written.
+    """
+    from hylo_eval.verify.commands import main_candidate
+
+    options = {
+        "--spec": spec,
+        "--answer": answer,
+        "--workspace": workspace,
+        "--logs-dir": logs_dir,
+        "--resources-manifest": resources_manifest,
+    }
+    return main_candidate([text for name, value in options.items() for text in (name, str(value))])

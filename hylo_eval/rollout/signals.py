@@ -1,0 +1,57 @@
+"""What an environment says at every step, checked before it is believed: nothing is coerced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hylo_eval.envs.protocol import SUCCESS
+from hylo_eval.errors import EnvError
+
+if TYPE_CHECKING:
+    from hylo_core.task import TaskSpec
+    from hylo_core.trace import StepEvent
+
+
+def success_of(info: Mapping[str, Any]) -> bool:
+    """``info["success"]``; raises EnvError when it is no bool."""
+    success = info.get(SUCCESS)
+    if success is True or success is False:
+        return success
+    raise EnvError(f"info[{SUCCESS!r}] must be a bool, not {success!r} ({type(success).__name__})")
+
+
+def flag(value: Any, name: str) -> bool:
+    """``terminated`` or ``truncated``, a bool of Python or numpy; raises EnvError when it is neither."""
+    if value is True or value is False:
+        return value
+    if isinstance(value, np.bool_):
+        return value == np.True_
+    raise EnvError(f"{name} must be a bool, not {value!r}")
+
+
+def reward_of(value: Any) -> float:
+    """The reward as a float; raises EnvError when it is no single number."""
+    if type(value) is float:
+        return value
+    array: Any = np.asarray(value)
+    if isinstance(value, str) or array.ndim or array.dtype.kind not in "fiu":
+        raise EnvError(f"the reward must be a number, not {value!r}")
+    return float(array)
+
+
+def end_reason(spec: TaskSpec, index: int, event: StepEvent, *, first_success: bool) -> tuple[str, bool | None] | None:
+    """Why the episode ends after this step and what ``success_at_end`` is, or None when it goes on.
+
+    An episode that ends because of its first success, before its horizon, says nothing about its end.
+    """
+    at_horizon = index + 1 == spec.max_steps
+    if event.success and spec.stop_on_success:
+        return "success", True if at_horizon else None
+    if event.terminated:
+        return "terminated", None if first_success and not at_horizon else event.success
+    if event.truncated:
+        return "truncated", event.success
+    return ("horizon", event.success) if at_horizon else None

@@ -1,0 +1,108 @@
+"""The commands of the verdict layer: ``verify`` and ``verify-candidate``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from hylo_eval.verify.specs import DEFAULT_WORKSPACE
+from hylo_eval.verify.verdict_files import clear_verdict, write_verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hylo_eval.verify.verdict import Reward
+
+DEFAULT_LOGS_DIR: Final = Path("/logs/verifier")
+EXIT_DONE: Final = 0
+EXIT_UNWRITTEN: Final = 2
+
+_VERDICT_NOTE: Final = (
+    "The exit status is 0 for all three statuses of a verdict: scored, invalid_task and infra_error. "
+    "reward.json and reward.txt are written for a scored verdict only. "
+    "The exit status is 2 when no verdict could be written."
+)
+
+
+def verify_parser(program: str = "hylo-verify") -> argparse.ArgumentParser:
+    """The argument parser of ``verify``."""
+    parser = argparse.ArgumentParser(
+        prog=program, description="Grade the task of a verifier.toml.", epilog=_VERDICT_NOTE
+    )
+    parser.add_argument("spec", type=Path, metavar="SPEC", help="path of verifier.toml")
+    parser.add_argument("--logs-dir", type=Path, default=DEFAULT_LOGS_DIR, help="default: %(default)s")
+    parser.add_argument("--workspace", type=Path, default=Path(DEFAULT_WORKSPACE), help="default: %(default)s")
+    return parser
+
+
+def candidate_parser(program: str = "hylo-eval verify-candidate") -> argparse.ArgumentParser:
+    """The argument parser of ``verify-candidate``."""
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description="Grade the whole text of an answer file as an extracted answer.",
+        epilog=_VERDICT_NOTE,
+    )
+    parser.add_argument("--spec", type=Path, required=True, help="path of the specification, TOML")
+    parser.add_argument("--answer", required=True, help="the answer file; below /app it is read from the workspace")
+    parser.add_argument("--workspace", type=Path, required=True, help="the candidate's folder")
+    parser.add_argument("--logs-dir", type=Path, required=True, help="where the verdict is written")
+    parser.add_argument(
+        "--resources-manifest",
+        type=Path,
+        required=True,
+        help="a JSON list of the task's files, relative to the manifest's own folder",
+    )
+    return parser
+
+
+def main_verify(argv: Sequence[str] | None = None) -> int:
+    """Runs ``verify SPEC [--logs-dir DIR] [--workspace DIR]``.
+
+    Returns:
+        The exit status: 0 with a verdict written, 2 without.
+    """
+    arguments = verify_parser().parse_args(argv)
+
+    def graded() -> Reward:
+        from hylo_eval.verify.grade import grade_file
+
+        return grade_file(arguments.spec, arguments.workspace)
+
+    return _record(arguments.logs_dir, graded)
+
+
+def main_candidate(argv: Sequence[str] | None = None) -> int:
+    """Runs ``verify-candidate``; see :func:`candidate_parser`.
+
+    Returns:
+        The exit status: 0 with a verdict written, 2 without.
+    """
+    arguments = candidate_parser().parse_args(argv)
+
+    def graded() -> Reward:
+        from hylo_eval.verify.candidate_file import grade_candidate_file
+
+        return grade_candidate_file(
+            arguments.spec,
+            answer=arguments.answer,
+            workspace=arguments.workspace,
+            resources_manifest=arguments.resources_manifest,
+        )
+
+    return _record(arguments.logs_dir, graded)
+
+
+def _record(logs_dir: Path, graded: Callable[[], Reward]) -> int:
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
+    try:
+        # A stale reward must not survive a grader that is killed half way.
+        clear_verdict(logs_dir)
+        verdict = write_verdict(logs_dir, graded())
+    except OSError as error:
+        print(f"the verdict cannot be written to {logs_dir}: {error}", file=sys.stderr)  # noqa: T201
+        return EXIT_UNWRITTEN
+    logging.getLogger(__name__).info("reward=%s status=%s", verdict.reward, verdict.status)
+    return EXIT_DONE

@@ -1,0 +1,315 @@
+"""One command, run in its own session with a deadline, capped output and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import selectors
+import signal
+import subprocess
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Self
+
+import attrs
+
+from hylo_eval.verify.execution.deadline import Deadline
+from hylo_eval.verify.execution.environment import command_environment, command_user
+from hylo_eval.verify.execution.hiding import covering
+from hylo_eval.verify.execution.strays import MARKER_VARIABLE, adopting_orphans, child_processes, end_strays
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024
+"""Most bytes kept of each output stream; a command that writes more is ended."""
+
+DETAIL_CHARACTERS = 2000
+"""Characters of an output's end that go into a verdict's detail."""
+
+DRAIN_SECONDS = 0.5
+"""How long output is still read after the command itself has ended: a last pipeline stage may lag."""
+
+_CHUNK_BYTES = 64 * 1024
+_TICK_SECONDS = 0.02
+
+
+@attrs.frozen(kw_only=True)
+class Completed:
+    """A command that has ended.
+
+    Attributes:
+        exit_code: Its exit code, negative for the signal that ended it; None when it was ended at its
+            deadline or for its output.
+        stdout: What it wrote to standard output, at most the limit.
+        stderr: What it wrote to standard error, at most the limit.
+        report: What it wrote to the report channel, empty without one.
+        timed_out: Whether it was ended at its deadline.
+        flooded: Whether it was ended because a stream passed the limit.
+    """
+
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    report: bytes = b""
+    timed_out: bool = False
+    flooded: bool = False
+
+    @property
+    def stdout_text(self) -> str:
+        r"""Standard output as text with ``\\n`` line ends; bytes that are not UTF-8 are replaced."""
+        return _text(self.stdout)
+
+    @property
+    def stderr_text(self) -> str:
+        """Standard error as text, as :attr:`stdout_text`."""
+        return _text(self.stderr)
+
+    @property
+    def stderr_tail(self) -> str:
+        """The end of standard error for a verdict's detail."""
+        return self.stderr_text[-DETAIL_CHARACTERS:]
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended by itself with exit code 0."""
+        return self.exit_code == 0
+
+
+def _text(output: bytes) -> str:
+    return output.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+class ReportChannel:
+    """A pipe from a command to the grader that has no name in the file system.
+
+    Attributes:
+        write_descriptor: The command's end; it keeps this number in the command.
+    """
+
+    def __init__(self) -> None:
+        self.read_descriptor, self.write_descriptor = os.pipe()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_writer()
+        os.close(self.read_descriptor)
+
+    def close_writer(self) -> None:
+        """Closes the grader's copy of the command's end, so that the pipe ends with the command."""
+        if self.write_descriptor >= 0:
+            os.close(self.write_descriptor)
+            self.write_descriptor = -1
+
+
+@attrs.define
+class _Stream:
+    """One output stream and what was read of it."""
+
+    descriptor: int
+    limit_bytes: int
+    content: bytearray = attrs.field(factory=bytearray)
+
+    def read(self) -> bool:
+        """Reads what is there; False at the stream's end."""
+        try:
+            chunk = os.read(self.descriptor, _CHUNK_BYTES)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        self.content += chunk
+        return bool(chunk)
+
+    @property
+    def flooded(self) -> bool:
+        return len(self.content) > self.limit_bytes
+
+
+def run_command(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    timeout_seconds: float,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    candidate: bool = True,
+    credentials: bool = False,
+    output_limit_bytes: int = OUTPUT_LIMIT_BYTES,
+    channel: ReportChannel | None = None,
+    hidden: Path | None = None,
+) -> Completed:
+    """Runs a program to its end, its deadline or its output limit, and ends all it started.
+
+    The program leads a session and process group of its own, which is killed after every run; processes that
+    left the group are found and killed as well (:mod:`hylo_eval.verify.execution.strays`).
+
+    Args:
+        argv: The program and its arguments; no shell reads them.
+        cwd: The working folder.
+        timeout_seconds: Seconds of wall-clock time.
+        stdin: Bytes for standard input, which then ends.
+        environment: Variables on top of this process's own.
+        candidate: Whether the command runs the candidate's code: it then runs as the user that is configured
+            for candidates, if there is one.
+        credentials: Whether the command may see the judge's credentials.
+        output_limit_bytes: Most bytes kept of each stream.
+        channel: A pipe that the command writes its report to.
+        hidden: A folder that the command must not see, where that is possible.
+
+    Raises:
+        OSError: The program cannot be started.
+        ValueError: An argument holds a NUL.
+    """
+    marker = secrets.token_hex(16)
+    variables = command_environment({**(environment or {}), MARKER_VARIABLE: marker}, credentials=credentials)
+    runner = command_user(candidate=candidate)
+    deadline = Deadline.after(timeout_seconds)
+    cover = covering(hidden) if hidden is not None and runner.user is None else None
+    with adopting_orphans():
+        known = child_processes()
+        process = subprocess.Popen(  # noqa: S603 - a list of arguments, no shell
+            list(argv),
+            cwd=cwd,
+            env=variables,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            pass_fds=(channel.write_descriptor,) if channel else (),
+            user=runner.user,
+            group=runner.group,
+            extra_groups=runner.extra_groups,
+            preexec_fn=cover,  # noqa: PLW1509 - None while other threads run
+        )
+        if channel is not None:
+            channel.close_writer()
+        exchange = _Exchange(process, stdin, output_limit_bytes, channel)
+        try:
+            exchange.run(deadline)
+        finally:
+            exchange.end(known, marker)
+    return exchange.completed()
+
+
+class _Exchange:
+    """The traffic with one running process."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], stdin: bytes, limit_bytes: int, channel: ReportChannel | None
+    ) -> None:
+        self._process = process
+        self._unsent = memoryview(stdin)
+        self._selector = selectors.DefaultSelector()
+        self._timed_out = False
+        self._flooded = False
+        self._streams = [_Stream(_descriptor(pipe), limit_bytes) for pipe in (process.stdout, process.stderr)]
+        if channel is not None:
+            self._streams.append(_Stream(channel.read_descriptor, limit_bytes))
+        for stream in self._streams:
+            os.set_blocking(stream.descriptor, False)
+            self._selector.register(stream.descriptor, selectors.EVENT_READ, stream)
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)
+            self._selector.register(process.stdin.fileno(), selectors.EVENT_WRITE)
+        # The process descriptor becomes readable when the process ends; without one, look in at every tick.
+        self._process_descriptor = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else None
+        if self._process_descriptor is not None:
+            self._selector.register(self._process_descriptor, selectors.EVENT_READ)
+
+    def run(self, deadline: Deadline) -> None:
+        """Exchanges input and output until the process ends, its time is over, or it floods a stream."""
+        while not self._ended() and not self._flooded:
+            if deadline.passed:
+                self._timed_out = True
+                return
+            wait = deadline.remaining_seconds
+            self._serve(wait if self._process_descriptor is not None else min(wait, _TICK_SECONDS))
+        drained = Deadline.after(min(DRAIN_SECONDS, deadline.remaining_seconds))
+        while self._reading() and not self._flooded and not drained.passed:
+            self._serve(drained.remaining_seconds)
+
+    def end(self, known: frozenset[int], marker: str) -> None:
+        """Kills the process group and the strays, and reads what they had already written."""
+        # The group is killed before its leader is reaped: until then no other group can have its number.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        if self._process_descriptor is not None:
+            self._selector.unregister(self._process_descriptor)
+            os.close(self._process_descriptor)
+            self._process_descriptor = None
+        self._process.wait()
+        end_strays(known=known, marker=marker)
+        while self._reading() and not self._flooded and self._serve(0.0):
+            pass
+        self._selector.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+    def completed(self) -> Completed:
+        """The outcome, after :meth:`end`."""
+        contents = [bytes(stream.content[: stream.limit_bytes]) for stream in self._streams]
+        stopped = self._timed_out or self._flooded
+        return Completed(
+            exit_code=None if stopped else self._process.returncode,
+            stdout=contents[0],
+            stderr=contents[1],
+            report=contents[2] if len(contents) > 2 else b"",
+            timed_out=self._timed_out,
+            flooded=self._flooded,
+        )
+
+    def _ended(self) -> bool:
+        """Whether the process has ended; it is not reaped, so that its number stays its own."""
+        try:
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:  # The embedding program ignores SIGCHLD: the kernel reaped it.
+            return True
+
+    def _reading(self) -> bool:
+        return any(isinstance(key.data, _Stream) for key in self._selector.get_map().values())
+
+    def _serve(self, wait_seconds: float) -> bool:
+        """Moves what can be moved within the wait; False when nothing could."""
+        served = False
+        for key, _ in self._selector.select(wait_seconds):
+            if isinstance(key.data, _Stream):
+                served = True
+                if not key.data.read():
+                    self._selector.unregister(key.fd)
+                self._flooded = self._flooded or key.data.flooded
+            elif key.fd != self._process_descriptor:
+                served = True
+                self._send()
+        if self._process_descriptor is not None and self._ended():
+            self._selector.unregister(self._process_descriptor)
+            os.close(self._process_descriptor)
+            self._process_descriptor = None
+        return served
+
+    def _send(self) -> None:
+        pipe = self._process.stdin
+        if pipe is None or pipe.closed:
+            return
+        try:
+            sent = os.write(pipe.fileno(), self._unsent[:_CHUNK_BYTES])
+        except BlockingIOError:
+            return
+        except OSError:
+            sent = len(self._unsent)  # The process closed its input: the rest interests nobody.
+        self._unsent = self._unsent[sent:]
+        if not self._unsent:
+            self._selector.unregister(pipe.fileno())
+            pipe.close()
+
+
+def _descriptor(pipe: IO[bytes] | None) -> int:
+    if pipe is None:
+        raise ValueError("the process was started without this pipe")
+    return pipe.fileno()

@@ -1,0 +1,148 @@
+"""Bounded reads of regular files, without following a link that the candidate planted."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+MAX_ANSWER_BYTES = 16 * 1024 * 1024
+"""Largest answer file that is read; a larger one is scored 0 with reason ``output_too_large``."""
+
+MAX_ARTIFACT_BYTES = 1_000_000
+"""Largest reward or verdict file that is read from a grading script."""
+
+MAX_REPORT_BYTES = 64 * 1024 * 1024
+"""Largest report of a test suite that is read."""
+
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ_CHUNK_BYTES = 1024 * 1024
+
+
+class UnreadableReason(StrEnum):
+    """Why a file was not read."""
+
+    MISSING = "missing"
+    NOT_REGULAR = "not_regular"
+    TOO_LARGE = "too_large"
+    OUTSIDE = "outside"
+
+
+class UnreadableFile(Exception):
+    """A file that cannot be read as a bounded regular file.
+
+    Attributes:
+        path: The file as it was asked for.
+        reason: Why it was not read.
+    """
+
+    def __init__(self, path: Path | str, reason: UnreadableReason) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path} was not read: {reason}")
+
+
+def relative_components(relative: str) -> tuple[str, ...]:
+    """The components of a path that must stay inside its folder; ``.`` has none.
+
+    Raises:
+        UnreadableFile: The path is empty or absolute, holds ``..`` or a NUL (reason ``outside``).
+    """
+    path = PurePosixPath(relative)
+    if not relative or path.is_absolute() or ".." in path.parts or "\0" in relative:
+        raise UnreadableFile(relative, UnreadableReason.OUTSIDE)
+    return path.parts
+
+
+def _reason_of(error: OSError) -> UnreadableReason:
+    if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV):
+        return UnreadableReason.NOT_REGULAR
+    return UnreadableReason.MISSING
+
+
+@contextmanager
+def open_folder_beneath(root: Path, components: tuple[str, ...]) -> Generator[int]:
+    """A descriptor of a folder below ``root``, no component of which is a link.
+
+    ``root`` itself is the caller's and may be reached through links.
+
+    Raises:
+        UnreadableFile: A component is absent, is a link or is no folder.
+    """
+    asked = root.joinpath(*components)
+    try:
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UnreadableFile(asked, UnreadableReason.MISSING) from error
+    try:
+        for component in components:
+            try:
+                below = os.open(component, _FOLDER_FLAGS, dir_fd=descriptor)
+            except OSError as error:
+                raise UnreadableFile(asked, _reason_of(error)) from error
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _read_entry(name: str, folder: int | None, asked: Path, limit_bytes: int) -> bytes:
+    try:
+        descriptor = os.open(name, _READ_FLAGS, dir_fd=folder)
+    except (OSError, ValueError) as error:
+        reason = _reason_of(error) if isinstance(error, OSError) else UnreadableReason.MISSING
+        raise UnreadableFile(asked, reason) from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableFile(asked, UnreadableReason.NOT_REGULAR)
+        if status.st_size > limit_bytes:
+            raise UnreadableFile(asked, UnreadableReason.TOO_LARGE)
+        # The file may still grow while it is read: its size at the start bounds nothing.
+        content = bytearray()
+        while len(content) <= limit_bytes:
+            chunk = os.read(descriptor, min(_READ_CHUNK_BYTES, limit_bytes + 1 - len(content)))
+            if not chunk:
+                return bytes(content)
+            content += chunk
+    finally:
+        os.close(descriptor)
+    raise UnreadableFile(asked, UnreadableReason.TOO_LARGE)
+
+
+def read_bounded(path: Path, *, limit_bytes: int) -> bytes:
+    """The content of a regular file of at most ``limit_bytes``.
+
+    The file itself is not followed if it is a link, and opening a fifo or a device does not block.
+
+    Raises:
+        UnreadableFile: There is no such file, it is no regular file, or it is larger.
+    """
+    return _read_entry(str(path), None, path, limit_bytes)
+
+
+def read_beneath(root: Path, relative: str, *, limit_bytes: int) -> bytes:
+    """The content of a regular file below ``root``, no component of whose path is a link.
+
+    Args:
+        root: The folder, which may itself be reached through links.
+        relative: The path below it.
+        limit_bytes: The largest size that is read.
+
+    Raises:
+        UnreadableFile: As :func:`read_bounded`, and for a path that is absolute or holds ``..``.
+    """
+    components = relative_components(relative)
+    if not components:
+        raise UnreadableFile(relative, UnreadableReason.NOT_REGULAR)
+    with open_folder_beneath(root, components[:-1]) as folder:
+        return _read_entry(components[-1], folder, root.joinpath(*components), limit_bytes)

@@ -1,0 +1,195 @@
+"""Grading a task from its files: the dispatch from a specification to its mode."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from hylo_eval.verify.candidate import is_unanswered
+from hylo_eval.verify.file_ops.reading import (
+    MAX_ANSWER_BYTES,
+    UnreadableFile,
+    UnreadableReason,
+    read_beneath,
+    read_bounded,
+)
+from hylo_eval.verify.file_ops.resources import resource_file
+from hylo_eval.verify.modes import grader_of, mode_of
+from hylo_eval.verify.modes.grader import AnswerGrader, GradingContext
+from hylo_eval.verify.spec import parse_spec
+from hylo_eval.verify.specs import DEFAULT_WORKSPACE
+from hylo_eval.verify.specs.fields import SpecError
+from hylo_eval.verify.verdict import (
+    GradingInfraError,
+    InvalidTask,
+    Reward,
+    infra_error,
+    invalid_task,
+    validated,
+    zero,
+)
+
+MAX_SPEC_BYTES: Final = 16 << 20
+MAX_RESOURCE_BYTES: Final = 64 << 20
+
+if TYPE_CHECKING:
+    from hylo_eval.verify.specs.answer import AnswerSpec
+    from hylo_eval.verify.specs.execution import ExecutionSpec
+
+_logger = logging.getLogger(__name__)
+
+
+@attrs.frozen
+class TestsFolder:
+    """The task's own files, read from the tests directory."""
+
+    __test__ = False  # the name begins like a test class, and is none
+
+    path: Path
+
+    def read(self, path: str) -> bytes:
+        """The content of a file of the task.
+
+        Raises:
+            InvalidTask: It does not exist, leaves the folder, is no regular file or is larger than 64 MiB.
+        """
+        found = resource_file(self.path, path, what="the task's file")
+        try:
+            with found.open("rb") as file:
+                content = file.read(MAX_RESOURCE_BYTES + 1)
+        except OSError as error:
+            raise InvalidTask(f"the task's file {path!r:.200} cannot be read: {error.strerror}") from error
+        if len(content) > MAX_RESOURCE_BYTES:
+            raise InvalidTask(f"the task's file {path!r:.200} is larger than {MAX_RESOURCE_BYTES} bytes")
+        return content
+
+
+def under_workspace(path: str) -> str | None:
+    """The part of an absolute path below ``/app``, the workspace of the contract; None for any other path."""
+    parts = PurePosixPath(path).parts
+    prefix = PurePosixPath(DEFAULT_WORKSPACE).parts
+    if parts[: len(prefix)] != prefix:
+        return None
+    return str(PurePosixPath(*parts[len(prefix) :]))
+
+
+def local_workspace(spec: ExecutionSpec, workspace: Path) -> Path:
+    """The folder that an execution mode works in.
+
+    Raises:
+        InvalidTask: The specification's ``workspace`` is empty or leaves ``/app`` upwards.
+    """
+    below = under_workspace(spec.workspace)
+    if not spec.workspace or "\0" in spec.workspace or ".." in PurePosixPath(spec.workspace).parts:
+        raise InvalidTask(f"workspace {spec.workspace!r:.200} must be a path without '..'")
+    return Path(spec.workspace) if below is None else workspace / below
+
+
+def read_answer(output: str, workspace: Path) -> str | Reward:
+    """The text of an answer file, or the zero that a missing or oversized one scores.
+
+    Args:
+        output: The path: below ``/app`` it is taken from the workspace without following any link, another
+            absolute one is taken as it is, a relative one from the current folder.
+        workspace: The candidate's folder.
+
+    Raises:
+        InvalidTask: The path is empty or leaves the workspace.
+    """
+    if not output or "\0" in output:
+        raise InvalidTask(f"output {output!r:.200} is not a path")
+    below = under_workspace(output)
+    try:
+        if below is None:
+            content = read_bounded(Path(output), limit_bytes=MAX_ANSWER_BYTES)
+        else:
+            content = read_beneath(workspace, below, limit_bytes=MAX_ANSWER_BYTES)
+    except UnreadableFile as error:
+        match error.reason:
+            case UnreadableReason.OUTSIDE:
+                raise InvalidTask(f"output {output!r:.200} leaves the workspace") from error
+            case UnreadableReason.TOO_LARGE:
+                return zero("output_too_large", limit_bytes=MAX_ANSWER_BYTES)
+            case _:
+                return zero("no_output")
+    # Lines end as Python's text files end them, whatever system the candidate wrote on.
+    return content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:
+    """Grades one task.
+
+    Args:
+        spec: The specification.
+        tests_dir: The folder of ``verifier.toml`` and of the files that the specification names.
+        workspace: The candidate's folder, which stands for the contract's ``/app``.
+
+    Returns:
+        The verdict. A defect of the task is one: ``invalid_task``, reported before the answer is looked at.
+
+    Raises:
+        GradingInfraError: Grading failed for a reason that is neither the task's nor the candidate's.
+    """
+    try:
+        return _grade(spec, tests_dir, workspace)
+    except InvalidTask as error:
+        return invalid_task(str(error))
+
+
+def _grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:
+    found = grader_of(mode_of(spec))
+    if not isinstance(found, AnswerGrader):
+        context = GradingContext(tests_dir=tests_dir, workspace=local_workspace(spec, workspace))
+        return found.grade(spec, context)
+    answer_spec: AnswerSpec = spec
+    resources = TestsFolder(tests_dir)
+    found.check_spec(spec)
+    found.check_task(spec, resources)
+    text = read_answer(answer_spec.output, workspace)
+    if isinstance(text, Reward):
+        return text
+    if is_unanswered(answer_spec, text):
+        return zero("no_output")
+    return found.grade_output(spec, text, resources)
+
+
+def load_spec(path: Path) -> Any:
+    """The specification in a file.
+
+    Raises:
+        InvalidTask: The file cannot be read, or is no specification.
+    """
+    try:
+        if not path.is_file():
+            raise InvalidTask(f"{path} is not a file")
+        with path.open("rb") as file:
+            content = file.read(MAX_SPEC_BYTES + 1)
+        if len(content) > MAX_SPEC_BYTES:
+            raise InvalidTask(f"{path} is larger than {MAX_SPEC_BYTES} bytes")
+        return parse_spec(content.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidTask(f"{path} is not UTF-8: {error}") from error
+    except OSError as error:
+        raise InvalidTask(f"{path} cannot be read: {error}") from error
+    except SpecError as error:
+        raise InvalidTask(f"{path}: {error}") from error
+
+
+def grade_file(spec_path: Path, workspace: Path) -> Reward:
+    """Grades the task of a ``verifier.toml`` and turns every failure into a verdict.
+
+    This is the one place of the file grader where exceptions become outcomes.
+    """
+    try:
+        return validated(grade(load_spec(spec_path), spec_path.parent, workspace))
+    except InvalidTask as error:
+        return invalid_task(str(error))
+    except GradingInfraError as error:
+        _logger.exception("the grader failed")
+        return infra_error(str(error), **error.detail)
+    except Exception as error:
+        _logger.exception("the grader crashed")
+        return infra_error(f"{type(error).__name__}: {error}")

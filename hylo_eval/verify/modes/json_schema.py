@@ -1,0 +1,104 @@
+"""Mode json-schema: the answer is a JSON, YAML or TOML document that is valid against a JSON Schema.
+
+The document may stand in a Markdown fence. Formats are annotations and are not asserted. A short document in
+JSON is judged in this process when the schema's cost is linear, everything else in a child with a deadline.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from hylo_eval.verify.bounded_call import BoundedCallError, call_bounded
+from hylo_eval.verify.extraction import fenced_block
+from hylo_eval.verify.modes.grader import AnswerGrader, Resources
+from hylo_eval.verify.schema_documents import (
+    CompiledSchema,
+    compile_schema,
+    decode_schema,
+    is_costly,
+    judge_document,
+    judge_value,
+)
+from hylo_eval.verify.specs.answer import SchemaFormat
+from hylo_eval.verify.verdict import InvalidTask, Reward, Status, zero
+
+if TYPE_CHECKING:
+    from hylo_eval.verify.json_comparison import JsonValue
+    from hylo_eval.verify.specs.answer import JsonSchemaSpec
+
+DEADLINE_SECONDS: Final = 10.0
+MAX_IN_PROCESS_CHARACTERS: Final = 64 << 10
+
+_CHILD: Final = "hylo_eval.verify.schema_child"
+
+
+def check_json_schema(spec: JsonSchemaSpec) -> None:
+    """Raises InvalidTask for a schema path that leaves the tests directory."""
+    path = PurePosixPath(spec.schema)
+    if not spec.schema or path.is_absolute() or ".." in path.parts or "\0" in spec.schema:
+        raise InvalidTask(f"schema {spec.schema!r:.200} must be a path inside the tests directory")
+
+
+@lru_cache(maxsize=256)
+def _usable_schema(content: bytes, path: str) -> CompiledSchema | None:
+    """The compiled schema, or None for one that must be used in the child."""
+    schema = decode_schema(content, path)
+    if len(content) <= MAX_IN_PROCESS_CHARACTERS and not is_costly(schema):
+        return compile_schema(schema)
+    try:
+        call_bounded(f"{_CHILD}:check_schema", content.decode(), path, timeout_seconds=DEADLINE_SECONDS)
+    except BoundedCallError as error:
+        raise InvalidTask(f"the schema {path} cannot be checked: {error}") from error
+    return None
+
+
+def check_schema_file(spec: JsonSchemaSpec, resources: Resources) -> None:
+    """Raises InvalidTask unless the task holds the schema and it is one."""
+    _usable_schema(resources.read(spec.schema), spec.schema)
+
+
+def grade_json_schema_candidate(spec: JsonSchemaSpec, candidate: str, schema: bytes) -> Reward:
+    """Scores a document against the content of a schema file."""
+    compiled = _usable_schema(schema, spec.schema)
+    document = fenced_block(candidate)
+    notation = spec.format
+    if compiled is not None and notation is SchemaFormat.JSON and len(document) <= MAX_IN_PROCESS_CHARACTERS:
+        reward, detail = judge_document(compiled, document, notation)
+        return Reward(reward, Status.SCORED, detail)
+    try:
+        reward, detail = call_bounded(
+            f"{_CHILD}:grade_document",
+            schema.decode(),
+            spec.schema,
+            document,
+            str(notation),
+            timeout_seconds=DEADLINE_SECONDS,
+        )
+    except BoundedCallError as error:
+        # The schema alone was usable, so it is this document that is too much.
+        return zero(f"candidate_{error.failure}", error=str(error))
+    return Reward(float(reward), Status.SCORED, detail)
+
+
+def grade_json_value_candidate(schema: bytes, candidate: JsonValue, *, path: str = "schema.json") -> Reward:
+    """Scores a decoded JSON value against the content of a schema file of linear cost.
+
+    Raises:
+        InvalidTask: The schema is none, or is one whose use needs a deadline; grade the text instead.
+    """
+    compiled = _usable_schema(schema, path)
+    if compiled is None:
+        raise InvalidTask(f"the schema {path} needs a deadline; grade the document's text")
+    reward, detail = judge_value(compiled, candidate)
+    return Reward(reward, Status.SCORED, detail)
+
+
+def _grade(spec: JsonSchemaSpec, text: str, resources: Resources) -> Reward:
+    return grade_json_schema_candidate(spec, text, resources.read(spec.schema))
+
+
+GRADER: Final = AnswerGrader["JsonSchemaSpec"](
+    check_spec=check_json_schema, check_task=check_schema_file, grade_output=_grade, grade_candidate=_grade
+)

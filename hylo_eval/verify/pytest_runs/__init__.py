@@ -1,0 +1,1 @@
+"""One run of pytest in a task's interpreter: the program, its report, and who is to blame for a failure."""

@@ -1,0 +1,160 @@
+"""The program that runs pytest in the interpreter of a task.
+
+Its text is given to that interpreter with ``-c``: it must run on every Python that pytest 6 runs on, and it
+must import nothing before pytest does but modules that are built into the interpreter. A candidate's module
+that is named after one of the standard library is thereby imported, and blamed, as it was submitted.
+
+The report goes to a pipe whose number is told on standard input together with a word that opens every line.
+No argument, environment variable, file or module names either. Code that runs in this interpreter can still
+find them by walking frames and descriptors: within one process nothing can be hidden from it.
+"""
+
+# The interpreter that runs this may be older than ours, and imports no typing or contextlib before pytest.
+# ruff: noqa: ANN001, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901
+# pyright: basic, reportPrivateUsage=false
+
+import posix
+import sys
+
+LONGEST_TEXT = 1 << 16
+
+
+def encode(value):
+    """The JSON text of a string, a number, None, or a list or dictionary of them, in ASCII."""
+    if value is None:
+        return "null"
+    if isinstance(value, dict):
+        return "{" + ",".join([encode(str(key)) + ":" + encode(value[key]) for key in value]) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join([encode(entry) for entry in value]) + "]"
+    if isinstance(value, int):
+        return str(int(value))
+    characters = []
+    for character in str(value)[:LONGEST_TEXT]:
+        code = ord(character)
+        if 32 <= code < 127 and character not in '"\\':
+            characters.append(character)
+        elif code < 0x10000:
+            characters.append("\\u%04x" % code)
+        else:
+            code -= 0x10000
+            characters.append("\\u%04x\\u%04x" % (0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF)))
+    return '"' + "".join(characters) + '"'
+
+
+def failure_of(error, node_id):
+    """What an exception tells about its origin."""
+    kind = "error"
+    if isinstance(error, SyntaxError):
+        filename = error.filename
+    else:
+        if isinstance(error, ModuleNotFoundError):
+            kind = "dependency"
+        elif isinstance(error, ImportError):
+            kind = "import"
+        elif isinstance(error, (KeyboardInterrupt, SystemExit)):
+            kind = "interrupt"
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        filename = trace.tb_frame.f_code.co_filename if trace is not None else ""
+        if isinstance(error, ImportError) and error.path:
+            filename = error.path
+    missing = (error.name or "") if isinstance(error, ImportError) else ""
+    module = ""
+    owner = getattr(error, "obj", None)
+    if isinstance(error, AttributeError) and isinstance(owner, type(sys)):
+        # An attribute that a module lacks is blamed on the module, not on the line that asked for it. The
+        # dictionary is read directly because the module may define __getattr__.
+        module = object.__getattribute__(owner, "__dict__").get("__file__") or ""
+    return {
+        "type": "failure",
+        "kind": kind,
+        "filename": filename,
+        "node_id": node_id,
+        "module_file": module,
+        "missing_module": missing,
+    }
+
+
+def observer(record, send):
+    """A pytest plugin that tells the origin of failures when they happen, and the report at the end."""
+    import pytest
+    from _pytest.config import ConftestImportFailure, UsageError
+    from _pytest.main import Interrupted
+    from _pytest.nodes import Collector
+
+    class Observer:
+        def pytest_keyboard_interrupt(self, excinfo):
+            if not isinstance(excinfo.value, Interrupted):
+                record(excinfo.value)
+
+        def pytest_exception_interact(self, call, report):
+            if call.when != "collect":
+                return
+            error = call.excinfo.value
+            if isinstance(error, Collector.CollectError):
+                error = error.__cause__ or error.__context__ or error
+            record(error, report.nodeid)
+
+        @pytest.hookimpl(hookwrapper=True, trylast=True)
+        def pytest_cmdline_parse(self):
+            outcome = yield
+            if outcome.excinfo:
+                error = outcome.excinfo[1]
+                if isinstance(error, (ConftestImportFailure, UsageError)):
+                    error = error.__cause__ or error.__context__ or error
+                record(error)
+
+        @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+        def pytest_sessionfinish(self, session):
+            yield
+            report = getattr(getattr(session.config, "_json_report", None), "report", None)
+            if report is not None:
+                send_report(report, send)
+
+    return Observer()
+
+
+def send_report(report, send):
+    """Sends a report of pytest-json-report without the texts and times that no verdict needs."""
+    for collector in report.get("collectors", []):
+        if collector.get("outcome") == "failed":
+            send({"type": "failed_collector", "node_id": collector["nodeid"]})
+    for test in report.get("tests", []):
+        send({"type": "test", "node_id": test["nodeid"], "outcome": test.get("outcome")})
+    send({"type": "report", "root": report.get("root"), "summary": dict(report.get("summary", {}))})
+
+
+def main():
+    """Runs pytest with this process's arguments and reports to the pipe named on standard input."""
+    number, _, word = posix.read(0, LONGEST_TEXT).decode("ascii").partition(" ")
+    descriptor = int(number)
+    posix.set_inheritable(descriptor, False)
+
+    def send(message):
+        line = (word + " " + encode(message) + "\n").encode("ascii")
+        while line:
+            line = line[posix.write(descriptor, line) :]
+
+    def record(error, node_id=None):
+        send(failure_of(error, node_id))
+
+    try:
+        import pytest
+
+        code = int(pytest.main(sys.argv[1:], plugins=[observer(record, send)]))
+    except BaseException as error:
+        record(error)
+        raise
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass
+    # Exit handlers and threads of the candidate have no say in how this process ends.
+    posix._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The files of a verdict: ``verdict.json`` always, Harbor's two reward files when it counts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from hylo_eval.verify.verdict import Reward, Status, validated
+
+VERDICT_JSON: Final = "verdict.json"
+REWARD_JSON: Final = "reward.json"
+REWARD_TXT: Final = "reward.txt"
+
+
+def clear_verdict(logs_dir: Path) -> None:
+    """Removes the files of an earlier verdict, so that none of them can be taken for this one's.
+
+    Raises:
+        OSError: The folder cannot be made, or a file in it cannot be removed.
+    """
+    logs_dir.mkdir(parents=True, exist_ok=True)
+    for name in (VERDICT_JSON, REWARD_JSON, REWARD_TXT):
+        path = logs_dir / name
+        try:
+            path.unlink(missing_ok=True)
+        except (IsADirectoryError, PermissionError):
+            # A candidate may have put a folder there; anything else fails again, with its own error.
+            shutil.rmtree(path)
+
+
+def write_verdict(logs_dir: Path, verdict: object) -> Reward:
+    """Writes a verdict: the reward files first, ``verdict.json`` last, each complete or not there at all.
+
+    Args:
+        logs_dir: The folder; it is made when it does not exist.
+        verdict: What the grader returned; a malformed one is written as an ``infra_error``.
+
+    Returns:
+        The verdict that was written.
+
+    Raises:
+        OSError: A file could not be written. None of the three is left behind.
+    """
+    reward = validated(verdict)
+    value = float(reward.reward)
+    record = {"reward": value, "status": reward.status.value, "detail": reward.detail}
+    clear_verdict(logs_dir)
+    try:
+        if reward.status is Status.SCORED:
+            _write_whole(logs_dir / REWARD_JSON, json.dumps({"reward": value}) + "\n")
+            _write_whole(logs_dir / REWARD_TXT, f"{value}\n")
+        _write_whole(logs_dir / VERDICT_JSON, json.dumps(record, allow_nan=False) + "\n")
+    except BaseException:
+        with contextlib.suppress(OSError):
+            clear_verdict(logs_dir)
+        raise
+    return reward
+
+
+def _write_whole(path: Path, text: str) -> None:
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            os.fchmod(file.fileno(), 0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise

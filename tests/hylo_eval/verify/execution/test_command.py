@@ -1,0 +1,199 @@
+"""Commands end at their deadline or output limit, and nothing that they started outlives them."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from hylo_eval.verify.execution.command import ReportChannel, run_command
+from hylo_eval.verify.execution.environment import CANDIDATE_USER_VARIABLE
+from hylo_eval.verify.execution.strays import child_processes
+from hylo_eval.verify.verdict import GradingInfraError
+
+
+def python(code, cwd, **options):
+    return run_command([sys.executable, "-c", code], cwd=cwd, **{"timeout_seconds": 30.0, **options})
+
+
+def alive(pid):
+    """Whether the process still runs; a zombie does not."""
+    try:
+        state = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_output_and_exit_code(tmp_path):
+    """A command's standard input, both outputs and its exit code pass through unchanged."""
+    result = python(
+        "import sys; t = sys.stdin.read(); print(t.upper()); print('warn', file=sys.stderr); sys.exit(3)",
+        tmp_path,
+        stdin=b"left\n",
+    )
+    assert (result.exit_code, result.stdout, result.stderr) == (3, b"LEFT\n\n", b"warn\n")
+    assert not result.timed_out
+    assert not result.flooded
+
+
+def test_large_exchange(tmp_path):
+    """Input and output larger than any pipe's buffer do not block each other."""
+    payload = b"0123456789abcdef" * 100_000
+    result = python("import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())", tmp_path, stdin=payload)
+    assert result.stdout == payload
+
+
+def test_unread_input(tmp_path):
+    """A command that never reads its input still ends with its own exit code."""
+    assert python("raise SystemExit(4)", tmp_path, stdin=b"x" * 1_000_000).exit_code == 4
+
+
+def test_deadline(tmp_path):
+    """A command that does not end is ended at its deadline and has no exit code."""
+    result = python("print('begun', flush=True)\nimport time\ntime.sleep(60)", tmp_path, timeout_seconds=0.5)
+    assert result.timed_out
+    assert result.exit_code is None
+    assert result.stdout == b"begun\n"
+
+
+def test_flood(tmp_path):
+    """A command that floods its output is ended, and no more than the limit is kept."""
+    result = python("while True: print('x' * 1000)", tmp_path, output_limit_bytes=100_000)
+    assert result.flooded
+    assert not result.timed_out
+    assert len(result.stdout) == 100_000
+
+
+def test_group_is_ended(tmp_path):
+    """A background process of the command's own group does not outlive the command."""
+    result = run_command(["bash", "-c", "sleep 60 & echo $!"], cwd=tmp_path, timeout_seconds=30.0)
+    assert result.exit_code == 0
+    assert not alive(int(result.stdout))
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for descriptor in range(3):
+            os.close(descriptor)
+        script = "echo $$ > new; mv new pid; sleep 60 & wait"
+        os.execvpe("bash", ["bash", "-c", script], eval(sys.argv[1]))
+    os._exit(0)
+os.wait()
+while not os.path.exists("pid"):
+    time.sleep(0.005)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sub-reapers are Linux's")
+@pytest.mark.parametrize("environment", ["os.environ", "{'PATH': os.environ['PATH']}"], ids=["kept", "dropped"])
+def test_daemon_is_ended(tmp_path, environment):
+    """A daemon that left the group, closed its files and dropped its environment is ended, its child too."""
+    result = run_command([sys.executable, "-c", DAEMON, environment], cwd=tmp_path, timeout_seconds=30.0)
+    assert result.exit_code == 0
+    assert not alive(int((tmp_path / "pid").read_text()))
+    assert child_processes() == frozenset()
+
+
+HOPPING = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    for descriptor in range(3):
+        os.close(descriptor)
+    end = time.monotonic() + 30.0
+    while time.monotonic() < end:
+        if os.fork():
+            os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="sub-reapers are Linux's")
+def test_hopping_process_is_ended(tmp_path):
+    """A process that changes its number all the time, by forking and exiting, is caught too."""
+    assert python(HOPPING, tmp_path).exit_code == 0
+    assert child_processes() == frozenset()
+
+
+def test_own_children_stay(tmp_path):
+    """Children that this process had before the command are not the command's and stay."""
+    with subprocess.Popen(["sleep", "60"]) as own:
+        assert python("pass", tmp_path).exit_code == 0
+        assert own.poll() is None
+        own.kill()
+
+
+def test_other_threads_children_stay(tmp_path):
+    """A child that another thread starts meanwhile carries no marker and stays."""
+    begun = threading.Event()
+    done = threading.Event()
+    started = []
+
+    def start_child():
+        begun.wait(30)
+        with subprocess.Popen(["sleep", "60"]) as child:
+            started.append(child)
+            (tmp_path / "go").write_text("")
+            done.wait(30)
+            started.append(child.poll())
+            child.kill()
+
+    thread = threading.Thread(target=start_child)
+    thread.start()
+    begun.set()
+    result = python("import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)", tmp_path)
+    done.set()
+    thread.join()
+    assert result.exit_code == 0
+    assert started[1] is None
+
+
+def test_report_channel(tmp_path):
+    """A report arrives by a pipe whose number the command is told, apart from its outputs."""
+    with ReportChannel() as channel:
+        result = python(
+            "import os, sys; n = int(sys.stdin.read()); os.write(n, b'r' * 200_000); print('said')",
+            tmp_path,
+            stdin=str(channel.write_descriptor).encode(),
+            channel=channel,
+        )
+    assert result.report == b"r" * 200_000
+    assert result.stdout == b"said\n"
+
+
+def test_missing_program(tmp_path):
+    """A program that does not exist raises, because only the caller knows whose fault that is."""
+    with pytest.raises(FileNotFoundError):
+        run_command(["no-such-program-here"], cwd=tmp_path, timeout_seconds=1.0)
+
+
+def test_credentials_are_withheld(tmp_path, monkeypatch):
+    """The judge's credentials reach a command only on request."""
+    monkeypatch.setenv("VERIFYIT_JUDGE_API_KEY", "secret")
+    code = "import os; print(os.environ.get('VERIFYIT_JUDGE_API_KEY'))"
+    assert python(code, tmp_path).stdout == b"None\n"
+    assert python(code, tmp_path, credentials=True).stdout == b"secret\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root changes users")
+def test_candidate_user(tmp_path, monkeypatch):
+    """A configured user runs the candidate's commands, so that it cannot read what only the grader may."""
+    hidden = tmp_path / "hidden.txt"
+    hidden.write_text("42")
+    hidden.chmod(0o600)
+    monkeypatch.setenv(CANDIDATE_USER_VARIABLE, "nobody")
+    argv = ["cat", str(hidden)]
+    assert run_command(argv, cwd=Path("/"), timeout_seconds=30.0).exit_code == 1
+    assert run_command(argv, cwd=Path("/"), timeout_seconds=30.0, candidate=False).stdout == b"42"
+
+
+def test_unknown_candidate_user(tmp_path, monkeypatch):
+    """A configured user that does not exist is refused, not ignored."""
+    monkeypatch.setenv(CANDIDATE_USER_VARIABLE, "no-such-user")
+    with pytest.raises(GradingInfraError, match="no-such-user"):
+        python("pass", tmp_path)

@@ -1,0 +1,156 @@
+"""The commands: arguments, files and exit statuses."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from hylo_eval.verify.commands import main_candidate, main_verify
+
+
+@pytest.fixture
+def task(tmp_path):
+    """A multiple-choice task with a right answer."""
+    for name in ("tests", "app", "logs"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "tests" / "verifier.toml").write_text('mode = "mcq"\nexpected = "C"\n')
+    (tmp_path / "tests" / "resources.json").write_text("[]")
+    (tmp_path / "app" / "answer.txt").write_text("Answer: C")
+    return tmp_path
+
+
+def verify(task, spec="verifier.toml"):
+    arguments = [
+        str(task / "tests" / spec),
+        "--workspace",
+        str(task / "app"),
+        "--logs-dir",
+        str(task / "logs"),
+    ]
+    return main_verify(arguments), recorded(task)
+
+
+def verify_candidate(task, answer="/app/answer.txt", manifest="resources.json", spec="verifier.toml"):
+    arguments = ["--spec", str(task / "tests" / spec), "--answer", answer, "--workspace", str(task / "app")]
+    arguments += ["--logs-dir", str(task / "logs"), "--resources-manifest", str(task / "tests" / manifest)]
+    return main_candidate(arguments), recorded(task)
+
+
+def recorded(task):
+    path = task / "logs" / "verdict.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def test_verify_writes_a_verdict_and_exits_with_zero_for_every_status(task):
+    """Scored, invalid and failed gradings are told apart in the file, not by the exit status."""
+    assert verify(task) == (
+        0,
+        {"reward": 1.0, "status": "scored", "detail": {"extracted": "C", "expected": "C"}},
+    )
+    (task / "tests" / "verifier.toml").write_text('mode = "mcq"\n')
+    status, verdict = verify(task)
+    assert (status, verdict["status"]) == (0, "invalid_task")
+    assert not (task / "logs" / "reward.json").exists()
+    (task / "tests" / "verifier.toml").write_text('mode = "judge"\nreferences = ["x"]\n')
+    assert verify(task)[0] == 0
+
+
+def test_a_verdict_that_cannot_be_written_is_exit_status_two(task, capsys):
+    """A file in the place of the logs folder leaves nothing and says why."""
+    (task / "logs").rmdir()
+    (task / "logs").write_text("")
+    status = main_verify(
+        [
+            str(task / "tests" / "verifier.toml"),
+            "--workspace",
+            str(task / "app"),
+            "--logs-dir",
+            str(task / "logs"),
+        ]
+    )
+    assert status == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_wrong_usage_is_exit_status_two(capsys):
+    """argparse says what is missing."""
+    for command in (main_verify, main_candidate):
+        with pytest.raises(SystemExit) as caught:
+            command([])
+        assert caught.value.code == 2
+    assert "required" in capsys.readouterr().err
+
+
+def test_a_candidate_file_is_graded_whole(task):
+    """No answer line is looked for: the text is the candidate."""
+    status, verdict = verify_candidate(task)
+    assert (status, verdict["reward"], verdict["detail"]["reason"]) == (0, 0.0, "out_of_range")
+    (task / "app" / "answer.txt").write_text("C\n")
+    assert verify_candidate(task)[1]["reward"] == 1.0
+
+
+def test_a_missing_candidate_file_scores_zero(task):
+    """And is not mistaken for a defect of the task."""
+    assert verify_candidate(task, answer="/app/gone.txt")[1] == {
+        "reward": 0.0,
+        "status": "scored",
+        "detail": {"reason": "no_output"},
+    }
+
+
+def test_resources_come_from_the_manifest_only(task):
+    """A schema that lies in the folder but is not listed is missing."""
+    (task / "tests" / "d").mkdir()
+    (task / "tests" / "d" / "s.json").write_text('{"type": "array"}')
+    (task / "tests" / "schema.toml").write_text('mode = "json-schema"\nschema = "d/s.json"\n')
+    (task / "app" / "answer.txt").write_text("[1]")
+    assert verify_candidate(task, spec="schema.toml")[1]["status"] == "invalid_task"
+    (task / "tests" / "resources.json").write_text('["d/s.json"]')
+    assert verify_candidate(task, spec="schema.toml")[1]["reward"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    ["{}", "[1]", "[", '["gone.json"]', '["../app/answer.txt"]', '["/etc/hostname"]', "[" * 100_000],
+)
+def test_a_manifest_that_is_no_list_of_the_tasks_files_is_an_invalid_task(task, manifest):
+    """There is a verdict, and no reward of an earlier run survives."""
+    (task / "logs" / "reward.json").write_text('{"reward": 1.0}')
+    (task / "tests" / "resources.json").write_text(manifest)
+    status, verdict = verify_candidate(task)
+    assert (status, verdict["status"]) == (0, "invalid_task")
+    assert not (task / "logs" / "reward.json").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["mode = ", 'mode = "script"\npath = "a"', 'mode = "structured_exact"\nexpected = "1"', "\0"]
+)
+def test_a_specification_without_a_text_grader_is_an_invalid_task(task, text):
+    """Malformed ones, other modes, and modes whose candidates are decoded values."""
+    (task / "tests" / "verifier.toml").write_text(text)
+    assert verify_candidate(task)[1]["status"] == "invalid_task"
+
+
+def test_a_candidate_that_is_no_utf8_is_graded_all_the_same(task):
+    """What the candidate wrote decides between one and zero, never between a verdict and none."""
+    (task / "app" / "answer.txt").write_bytes(b"\xff\xfe")
+    assert verify_candidate(task)[1]["status"] == "scored"
+
+
+def test_the_command_imports_nothing_heavy(task):
+    """Grading a letter loads neither numpy nor a grading library."""
+    program = (
+        "import sys; from hylo_eval.verify.commands import main_verify; code = main_verify(sys.argv[1:]);"
+        "heavy = {'numpy', 'scipy', 'sympy', 'jsonschema', 'yaml', 'httpx', 'cattrs'} & set(sys.modules);"
+        "sys.exit(f'{code} {heavy}' if code or heavy else 0)"
+    )
+    arguments = [
+        str(task / "tests" / "verifier.toml"),
+        "--workspace",
+        str(task / "app"),
+        "--logs-dir",
+        str(task / "logs"),
+    ]
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, recorded(task)["reward"]) == (0, 1.0), done.stderr
