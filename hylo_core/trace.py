@@ -321,7 +321,8 @@ class EpisodeTrace:
         end: None when the file ends before its end event: not a finished episode.
         grades: Judgements appended later.
         torn: Whether the last line was incomplete.
-        trace_sha256: Digest of all bytes up to and including the end event's newline.
+        trace_sha256: Digest of all bytes up to and including the end event's newline; empty where the reader was not
+            asked for it (scorers do not get it: it covers clocks).
         behaviour_sha256: Digest of the stable part of the same events.
     """
 

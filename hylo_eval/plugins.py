@@ -92,6 +92,19 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "that distance on a scale of 0 to 1; no trace is 0",
         ),
         Plugin("latency_p95", "hylo_eval.scoring.latency:LatencyP95", "95th percentile of seconds per reply"),
+        Plugin("reward_sum", "hylo_eval.scoring.reward:RewardSum", "sum of the environment's rewards"),
+        Plugin(
+            "action_smoothness",
+            "hylo_eval.scoring.smoothness:ActionSmoothness",
+            "RMS second difference of the applied actions; lower is smoother",
+        ),
+        Plugin("progress_best", "hylo_eval.scoring.progress:ProgressBest", "largest share of the goal that held"),
+        Plugin("progress_at_end", "hylo_eval.scoring.progress:ProgressAtEnd", "share of the goal at the last step"),
+        Plugin(
+            "time_to_success",
+            "hylo_eval.scoring.time_to_success:TimeToSuccess",
+            "steps to the first success, restricted to the horizon",
+        ),
         Plugin(
             "verdict",
             "hylo_eval.scoring.verdict:VerdictScorer",
@@ -134,7 +147,11 @@ def ref_of(kind: Kind, name: str) -> str:
     Raises:
         EvalError: Neither; the text suggests near names.
     """
-    table = {plugin.name: plugin.ref for plugin in plugins(kind)}
+    # Entry points are read last: looking through what is installed takes milliseconds.
+    built_in = {plugin.name: plugin.ref for plugin in BUILT_IN[kind]}
+    if name in built_in:
+        return built_in[name]
+    table = built_in if ":" in name else {plugin.name: plugin.ref for plugin in plugins(kind)}
     if name in table:
         return table[name]
     if ":" in name:

@@ -14,9 +14,9 @@ from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import (
     console,
-    describe_abstentions,
     describe_precision,
-    describe_summary,
+    print_abstentions,
+    print_summaries,
     printable,
     printable_line,
 )
@@ -161,8 +161,6 @@ def _as_json(result: EvalResult) -> dict[str, Any]:
 
 
 def _print_report(result: EvalResult) -> None:
-    from rich.table import Table
-
     out = console()
     log, spec = result.log, result.agent_spec
     out.print(
@@ -170,12 +168,7 @@ def _print_report(result: EvalResult) -> None:
         f"agent {printable_line(log.agent.name)} {printable_line(log.agent.version)}, "
         f"chunk length {spec.chunk_length}, replan {spec.replan}"
     )
-    table = Table(box=None, pad_edge=False)
-    for column in ("score", "mean", "95 % interval", "scored"):
-        table.add_column(column, no_wrap=True)
-    for name, summary in result.summaries.items():
-        table.add_row(printable_line(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
-    out.print(table)
+    print_summaries(out, result.summaries)
     _print_notes(result)
     out.print(f"run: {printable_line(str(result.run.path))}")
 
@@ -188,9 +181,7 @@ def _print_notes(result: EvalResult) -> None:
     primary, summary = next(iter(result.summaries.items()))
     if hint := describe_precision(printable(primary), summary):
         out.print(hint)
-    for name, summary in result.summaries.items():
-        if summary.n_abstained:
-            out.print(describe_abstentions(printable_line(name), summary))
+    print_abstentions(out, result.summaries)
     statuses: dict[str, int] = {}
     for sample in result.log.samples:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hylo_eval.report.text import number, percent, printable, printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
@@ -102,6 +102,25 @@ def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> Non
     out.print(Text.assemble((head, style), lines[0]))
     for line in lines[1:]:
         out.print(Text(" " * len(head) + line))
+
+
+def print_summaries(out: Console, summaries: Mapping[str, ScoreSummary]) -> None:
+    """One row a scorer: mean, interval, how many episodes were scored."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("score", "mean", "95 % interval", "scored"):
+        table.add_column(column, no_wrap=True)
+    for name, summary in summaries.items():
+        table.add_row(printable_line(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
+    out.print(table)
+
+
+def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary]) -> None:
+    """One line for each scorer that abstained."""
+    for name, summary in summaries.items():
+        if summary.n_abstained:
+            out.print(describe_abstentions(printable_line(name), summary))
 
 
 def describe_summary(summary: ScoreSummary) -> tuple[str, str]:

@@ -101,8 +101,8 @@ class EvalLog(Record):
     samples: tuple[Sample, ...] = attrs.field(converter=_samples)
 
 
-def write_evallog(log: EvalLog, path: Path) -> None:
-    """Write a log, atomically."""
+def encode_evallog(log: EvalLog) -> bytes:
+    """The document of a log."""
     document = {
         "version": EVALLOG_SCHEMA,
         "run_id": log.run_id,
@@ -111,7 +111,12 @@ def write_evallog(log: EvalLog, path: Path) -> None:
         "results": thaw(log.results),
         "samples": [sample.to_dict() for sample in log.samples],
     }
-    write_atomically(path, orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def write_evallog(log: EvalLog, path: Path) -> None:
+    """Write a log, atomically."""
+    write_atomically(path, encode_evallog(log))
 
 
 def read_evallog(path: Path | str) -> EvalLog:

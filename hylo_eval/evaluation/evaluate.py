@@ -25,7 +25,7 @@ from hylo_eval.errors import AgentError, EnvError, EvalError
 from hylo_eval.evallog.v01 import EvalLog, write_evallog
 from hylo_eval.evaluation.manifest import RunSetup, build_manifest, describe_safety, write_manifest
 from hylo_eval.evaluation.plan import Plan, plan_run
-from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, score_episodes, summaries
+from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.scoring.aggregate import ScoreSummary
@@ -144,7 +144,7 @@ def evaluate(
         Interrupted: The operator stopped the run; ``evallog.partial.json`` holds what is finished.
     """
     plan = _plan(benchmark, split, plan)
-    scorers = DEFAULT_SCORERS if scorers is None else _checked_scorers(scorers)
+    scorers = DEFAULT_SCORERS if scorers is None else checked_scorers(scorers)
     agent = cast("Agent", _Manifested(agent, manifest)) if manifest is not None else agent
     if max_attempts < 1:
         raise EvalError(f"max_attempts must be at least 1, not {max_attempts}")
@@ -200,16 +200,6 @@ def _plan(benchmark: Benchmark, split: str | None, plan: Plan | None) -> Plan:
     if split not in (None, plan.split) or plan.benchmark.digest() != benchmark.digest():
         raise EvalError("the plan is of another benchmark or split than the ones to evaluate")
     return plan
-
-
-def _checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
-    names = [scorer.name for scorer in scorers]
-    if not names:
-        raise EvalError("a run needs at least one scorer")
-    for name in names:
-        if names.count(name) > 1:
-            raise EvalError(f"two scorers are called {name!r}")
-    return scorers
 
 
 def _preflight(

@@ -48,7 +48,7 @@ def settle_steps_of(info: Mapping[str, Any]) -> int:
     steps: Any = info.get(SETTLE_STEPS, 0)
     if isinstance(steps, (int, np.integer)) and not isinstance(steps, bool) and steps >= 0:
         return int(cast("Any", steps))
-    raise EnvError(f"info[{SETTLE_STEPS!r}] must be a number of steps, not {describe(steps)}")
+    raise EnvError(f"info[{SETTLE_STEPS!r}] must be a number of steps, not {describe(info.get(SETTLE_STEPS))}")
 
 
 def text_of(info: Mapping[str, Any], name: str) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
-from hylo_core.trace import EpisodeStatus, EpisodeTrace
-from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention
+from hylo_core.trace import EpisodeTrace
+from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention, failure
 
 RESPONSE_CORRECT = "response_correct"
 """The builtin predicate that is scored from the text of the response."""
@@ -26,9 +26,9 @@ class SuccessOnce:
         abstained = abstention(trace)
         if abstained is not None:
             return abstained
-        failed = _ended_badly(trace)
-        if failed is not None:
-            return failed
+        failed = failure(trace)
+        if failed:
+            return Score(0.0, failed)
         if _is_response(task):
             return _response_success(trace, task)
         first = next((step.index for step in trace.steps if step.success), None)
@@ -51,9 +51,9 @@ class SuccessAtEnd:
         abstained = abstention(trace)
         if abstained is not None:
             return abstained
-        failed = _ended_badly(trace)
-        if failed is not None:
-            return failed
+        failed = failure(trace)
+        if failed:
+            return Score(0.0, failed)
         if _is_response(task):
             return _response_success(trace, task)
         at_end = trace.end.success_at_end if trace.end else None
@@ -72,14 +72,6 @@ class Success:
         """Score by the task's own meaning of success."""
         scorer = SuccessAtEnd() if task.spec.success_at == "end" else SuccessOnce()
         return scorer.score(trace, task)
-
-
-def _ended_badly(trace: EpisodeTrace) -> Score | None:
-    if trace.status is EpisodeStatus.SAFETY_ABORT:
-        return Score(0.0, "a safety filter stopped the episode")
-    if trace.status is EpisodeStatus.SIM_UNSTABLE:
-        return Score(0.0, f"the simulation became unstable: {trace.end.reason if trace.end else ''}")
-    return None
 
 
 def _is_response(task: TaskInstance) -> bool:

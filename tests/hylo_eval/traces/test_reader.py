@@ -16,8 +16,10 @@ from hylo_core import ContractError
 from hylo_eval import TraceError, read_trace, run_episode
 from hylo_eval.agents.protocol import Reply
 from hylo_eval.safety.bounds import ActionBounds
+from hylo_eval.traces import reader
 from hylo_eval.traces.layout import RunFolder, episode_id
 from hylo_eval.traces.reader import parse_trace
+from hylo_eval.traces.steps import NotPlain
 from tests import strategies
 from tests.episodes import FunctionAgent, ScriptedEnv, instance, task
 
@@ -39,9 +41,10 @@ def lines(data: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in data.splitlines()]
 
 
-def joined(events: list[dict[str, Any]]) -> bytes:
+def joined(events: list[dict[str, Any]], *, compact: bool = False) -> bytes:
     """The bytes of events."""
-    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    separators = (",", ":") if compact else None
+    return b"".join(json.dumps(event, separators=separators).encode() + b"\n" for event in events)
 
 
 def test_a_released_trace_keeps_reading() -> None:
@@ -108,6 +111,88 @@ def test_any_json_in_place_of_a_member_only_raises_trace_errors(
         parse_trace(spoiled)
     except TraceError as error:
         assert error.line == line % len(events) + 1 or error.line == 0
+
+
+def line_by_line(data: bytes) -> str:
+    """The trace as it reads when no steps are read together, or the refusal."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "read_steps", refuse)
+        return outcome(data)
+
+
+def refuse(_: Any) -> Any:
+    """No steps are plain."""
+    raise NotPlain
+
+
+def outcome(data: bytes) -> str:
+    """The trace as text (NaN differs from itself), or the refusal."""
+    try:
+        return repr(parse_trace(data))
+    except TraceError as error:
+        return str(error)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=st.integers(0, 8), member=st.integers(0, 12), value=strategies.any_json, compact=st.booleans())
+def test_steps_read_together_are_what_they_are_one_by_one(
+    data: bytes, line: int, member: int, value: Any, compact: bool
+) -> None:
+    """Faster is not laxer: same trace, same digests, same refusal at the same line."""
+    events = lines(data)
+    event = events[line % len(events)]
+    event[list(event)[member % len(event)]] = value
+    try:
+        spoiled = joined(events, compact=compact)
+    except UnicodeEncodeError:
+        return
+    assert outcome(spoiled) == line_by_line(spoiled)
+
+
+STEP_ENDINGS = [
+    b',"volatile":{},"success":true}',
+    b',"volatile":{}},{"x":1}',
+    b',"goal":[true],"volatile":{}}',
+    b',"goal":1,"volatile":{}}',
+    b',"images":null,"volatile":{}}',
+    b',"volatile":1}',
+    b',"volatile":{"reply":{"a":1,"volatile":{}}}}',
+    b',"type":"reset","volatile":{}}',
+    b',"type":[],"volatile":{}}',
+    b',"index":1.0,"volatile":{}}',
+    b',"reward":"NaN","volatile":{}}',
+    b',"more":1,"volatile":{}}',
+    b',"disagreement":true,"volatile":{}}',
+    b"}",
+    b"",
+]
+
+
+@pytest.mark.parametrize("ending", STEP_ENDINGS)
+def test_an_odd_step_is_judged_alike_among_others_and_alone(data: bytes, ending: bytes) -> None:
+    """Members given twice, left out, after volatile, of the wrong type."""
+    parts = data.splitlines()
+    parts[5] = parts[5][: parts[5].index(b',"volatile":')] + ending
+    odd = b"\n".join(parts) + b"\n"
+    assert outcome(odd) == line_by_line(odd)
+
+
+def test_a_member_behind_volatile_does_not_escape_the_digest(data: bytes) -> None:
+    """A second ``success`` after the part that is left out wins when it is read: it must be seen."""
+    head, _, tail = data.rpartition(b"}\n" + data.splitlines()[-1])
+    hidden = head + b',"success":true' + b"}\n" + data.splitlines()[-1] + tail
+    before, after = parse_trace(data), parse_trace(hidden)
+    assert (before.steps[-1].success, after.steps[-1].success) == (False, True)
+    assert before.behaviour_sha256 != after.behaviour_sha256
+
+
+def test_digests_are_computed_as_asked(data: bytes) -> None:
+    """What is left out is empty, what is there is the same."""
+    whole = parse_trace(data)
+    assert parse_trace(data, digests="behaviour").behaviour_sha256 == whole.behaviour_sha256
+    assert parse_trace(data, digests="behaviour").trace_sha256 == ""
+    assert parse_trace(data, digests="none").behaviour_sha256 == ""
+    assert parse_trace(data, digests="none").steps == whole.steps
 
 
 def drop(index: int) -> Callable[[list[dict[str, Any]]], None]:
