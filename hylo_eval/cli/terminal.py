@@ -156,4 +156,8 @@ def describe_abstentions(name: str, summary: ScoreSummary) -> str:
     if summary.worst_case:
         low, high = summary.worst_case
         text += f"; {percent(low)} had they all failed, {percent(high)} had they all succeeded"
+        errors = summary.abstained.get("agent_error", 0)
+        if errors and errors < summary.n_abstained:
+            scored = round((summary.mean or 0.0) * summary.n_scored)
+            text += f"; {percent(scored / (summary.n_scored + errors))} with the agent's own errors as failures"
     return text

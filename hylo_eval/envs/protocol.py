@@ -17,7 +17,7 @@ Optional members of ``info`` are the constants below.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from hylo_core.canonical import describe
 from hylo_core.spec import EnvSpec
@@ -84,14 +84,10 @@ def versions_of(env: object) -> dict[str, str]:
         EnvError: They are no texts by name.
     """
     found: Any = getattr(env, "versions", {})
-    texts = isinstance(found, Mapping) and all(
-        isinstance(item, str)
-        for pair in found.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        for item in pair  # pyright: ignore[reportUnknownVariableType]
-    )
-    if not texts:
-        raise EnvError(f"versions must be package versions by name, not {describe(found)}")
-    return dict(found)
+    members: dict[Any, Any] = dict(cast("Mapping[Any, Any]", found)) if isinstance(found, Mapping) else {None: None}
+    if not all(isinstance(item, str) for pair in members.items() for item in pair):
+        raise EnvError(f"versions must be package versions by name, not {describe(getattr(env, 'versions', {}))}")
+    return members
 
 
 def renderer_of(env: object) -> str:

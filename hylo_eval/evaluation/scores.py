@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from hylo_core.benchmark import Benchmark
+from hylo_core.canonical import describe
 from hylo_core.errors import clean_text
 from hylo_core.score import Score, Scorer
 from hylo_core.trace import AgentInfo
@@ -36,6 +37,9 @@ def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
     Raises:
         EvalError: Either.
     """
+    for scorer in scorers:
+        if isinstance(scorer, (str, type)) or not hasattr(scorer, "score"):
+            raise EvalError(f"a scorer must be an object with name and score(), not {describe(scorer)}")
     names = [scorer.name for scorer in scorers]
     if not names:
         raise EvalError("a run needs at least one scorer")

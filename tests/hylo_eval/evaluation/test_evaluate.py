@@ -312,7 +312,7 @@ def test_every_prefix_of_the_declared_order_is_balanced(bench: Benchmark) -> Non
     [
         ({"split": "heldot"}, "has no split 'heldot'; did you mean 'heldout'"),
         ({"tasks": ("tsk",)}, "has no task 'tsk'; did you mean 'task'"),
-        ({"tasks": ("7",)}, "has 1 tasks, so there is no task 7"),
+        ({"tasks": ("7",)}, "has no task 7; its tasks are 0 to 0"),
         ({"key": "unit/task#9"}, "has no instance 'unit/task#9'; did you mean"),
         ({"key": "unit/task#1", "tasks": ("0",)}, "leave --task out"),
         ({"episodes": 0}, "--episodes must be at least 1"),
