@@ -11,7 +11,14 @@ import click
 
 from hylo_eval.benchmarks import env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
-from hylo_eval.cli.terminal import console, describe_abstentions, describe_precision, describe_summary, printable
+from hylo_eval.cli.terminal import (
+    console,
+    describe_abstentions,
+    describe_precision,
+    describe_summary,
+    describe_unfinished,
+    printable,
+)
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -109,7 +116,10 @@ def evaluate_command(**options: Any) -> EvalResult:
             )
     except Interrupted as interrupt:
         progress.close()
-        console(stderr=True).print(f"stopped; what is finished is in {interrupt.result.log_path}")
+        name, summary = next(iter(interrupt.result.summaries.items()))
+        err = console(stderr=True)
+        err.print(describe_unfinished(printable(name), summary, len(plan.instances)))
+        err.print(f"stopped; what is finished is in {interrupt.result.log_path}")
         raise
     finally:
         progress.close()
