@@ -17,6 +17,7 @@ from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import (
     console,
     describe_precision,
+    describe_unfinished,
     print_abstentions,
     print_summaries,
     printable,
@@ -125,7 +126,10 @@ def evaluate_command(**options: Any) -> EvalResult:
             )
     except Interrupted as interrupt:
         progress.close()
-        console(stderr=True).print(f"stopped; what is finished is in {printable_line(str(interrupt.result.log_path))}")
+        name, summary = next(iter(interrupt.result.summaries.items()))
+        err = console(stderr=True)
+        err.print(describe_unfinished(printable_line(name), summary, len(plan.instances)))
+        err.print(f"stopped; what is finished is in {printable_line(str(interrupt.result.log_path))}")
         raise
     finally:
         progress.close()

@@ -20,6 +20,7 @@ __all__ = [
     "describe_abstentions",
     "describe_precision",
     "describe_summary",
+    "describe_unfinished",
     "number",
     "percent",
     "print_hanging",
@@ -147,6 +148,16 @@ def describe_precision(name: str, summary: ScoreSummary) -> str:
         f"{name}: {episodes} an interval of {100 * (high - low):.0f} points; "
         f"{trials_for_width(_USEFUL)} would leave at most {100 * _USEFUL:.0f}"
     )
+
+
+def describe_unfinished(name: str, summary: ScoreSummary, planned: int) -> str:
+    """A rate of a run that was stopped, with what is missing counted both ways: successes tend to end first."""
+    text = f"{summary.n_attempted} of {planned} episodes are finished"
+    if not summary.binary or summary.mean is None:
+        return text
+    successes = round(summary.mean * summary.n_scored)
+    low, high = successes / planned, (successes + planned - summary.n_scored) / planned
+    return f"{text}; {name} lies between {percent(low)} and {percent(high)} of all, whatever the others come to"
 
 
 def describe_abstentions(name: str, summary: ScoreSummary) -> str:
