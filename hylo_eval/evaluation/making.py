@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -11,8 +10,9 @@ import attrs
 
 from hylo_core.errors import describe_error
 from hylo_eval import plugins
+from hylo_eval.benchmarks import read_toml
 from hylo_eval.errors import AgentError, EvalError
-from hylo_eval.options import read_options, split_pairs
+from hylo_eval.options import on_record, read_options, split_pairs
 
 _MAX_AGENT_FILE_BYTES = 1024 * 1024
 
@@ -37,7 +37,7 @@ def make_env_factory(name: str, defaults: Mapping[str, Any], given: Mapping[str,
         **read_options(factory, defaults, what=f"env {name!r}"),
         **read_options(factory, given, what=f"env {name!r}"),
     }
-    return Made(factory, {"ref": plugins.ref_of("envs", name), "options": options}, options)
+    return Made(factory, {"ref": plugins.ref_of("envs", name), "options": on_record(options)}, options)
 
 
 def make_agent(name: str, given: Mapping[str, str]) -> Made:
@@ -61,19 +61,12 @@ def make_agent(name: str, given: Mapping[str, str]) -> Made:
     missing = [part for part in ("info", "spec", "open_episode", "close") if not hasattr(agent, part)]
     if missing:
         raise AgentError(f"{what} is a {type(agent).__name__}, which is no agent: it lacks {', '.join(missing)}")
-    return Made(agent, {"ref": plugins.ref_of("agents", name), "options": options}, options)
+    return Made(agent, {"ref": plugins.ref_of("agents", name), "options": on_record(options)}, options)
 
 
 def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
     """An agent file: ``agent = "<alias or reference>"`` and a table ``[options]``."""
-    try:
-        if path.stat().st_size > _MAX_AGENT_FILE_BYTES:
-            raise EvalError(f"{path} is too large for an agent file")
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise EvalError(f"cannot read the agent file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise EvalError(f"{path}: is not valid TOML: {error}") from error
+    document = read_toml(path, what="an agent file", max_bytes=_MAX_AGENT_FILE_BYTES)
     unknown = sorted(set(document) - {"agent", "options"})
     if unknown:
         raise EvalError(f"{path}: {unknown[0]!r} is no key of an agent file (keys: agent, options)")
