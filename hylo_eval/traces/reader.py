@@ -83,6 +83,7 @@ class _Reading:
         self._grades: list[GradeEvent] = []
         self._trace = hashlib.sha256()
         self._behaviour = hashlib.sha256()
+        self._before = self._trace
         self._readers: Mapping[str, Callable[[dict[str, Any], bool], None]] = {
             "episode_start": self._read_start,
             "reset": self._read_reset,
@@ -119,6 +120,10 @@ class _Reading:
             reader(event, any(text in line for text in _NON_FINITE))
         except ContractError as error:
             raise TraceError(self._path, self._number, str(error)) from error
+        except RecursionError:
+            raise TraceError(self._path, self._number, "is nested too deeply") from None
+        if kind == "grade":
+            self._before.update(line)
 
     def finish(self) -> EpisodeTrace:
         """What was read."""
@@ -207,9 +212,12 @@ class _Reading:
         _refuse_rest(event)
 
     def _read_safety(self, event: dict[str, Any], non_finite: bool) -> None:
+        index = _take(event, "index", int)
+        if index != len(self._steps) or self._reset is None:
+            raise ContractError(f"an intervention at step {index} stands at step {len(self._steps)}", path="index")
         self._safety.append(
             SafetyEvent(
-                _take(event, "index", int),
+                index,
                 _take(event, "filter", str),
                 _take(event, "reason", str),
                 _numbers(event, "proposed", non_finite),
@@ -226,10 +234,25 @@ class _Reading:
         end = EpisodeEnd.from_dict(event)
         if end.steps != len(self._steps):
             raise ContractError(f"counts {end.steps} steps, but the trace holds {len(self._steps)}", path="steps")
+        succeeded = [step.success for step in self._steps]
+        for name, said, found in (
+            ("success_once", end.success_once, any(succeeded)),
+            ("success_at_end", end.success_at_end, bool(succeeded and succeeded[-1])),
+        ):
+            if said is not None and said != found:
+                raise ContractError(f"says {said}, but the steps say {found}", path=name)
+        recorded, found = end.volatile.get("behaviour_sha256"), f"sha256:{self._behaviour.hexdigest()}"
+        if recorded is not None and recorded != found:
+            # No protection against somebody who writes a new digest: that is the trace_sha256 in log and gate.
+            raise ContractError("the events are not the ones that were written", path="volatile.behaviour_sha256")
         self._end = end
+        self._before = self._trace.copy()
 
     def _read_grade(self, event: dict[str, Any], _: bool) -> None:
-        self._grades.append(GradeEvent.from_dict(event))
+        grade = GradeEvent.from_dict(event)
+        if grade.prev_sha256 != f"sha256:{self._before.hexdigest()}":
+            raise ContractError("is not the digest of the lines above", path="prev_sha256")
+        self._grades.append(grade)
 
     def _observation(self, event: dict[str, Any], non_finite: bool) -> dict[str, Any]:
         observation: dict[str, Any] = _take(event, "observation", dict)
