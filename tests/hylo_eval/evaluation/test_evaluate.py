@@ -14,6 +14,7 @@ from hylo_core import AgentInfo, Benchmark, EpisodeStatus, Score
 from hylo_core.errors import ContractError
 from hylo_eval import EnvError, EvalError, evaluate, plan_run, read_evallog, read_trace
 from hylo_eval.errors import MissingSimulator
+from hylo_eval.evaluation import evaluate as evaluation
 from hylo_eval.evaluation.evaluate import Interrupted, make_run_id
 from hylo_eval.scoring.success import Success
 from tests import strategies
@@ -435,3 +436,19 @@ def test_versions_are_texts_by_name(tmp_path: Path, versions: Any) -> None:
     Odd.versions = versions
     with pytest.raises(EnvError, match="versions must be package versions by name"):
         run(tmp_path, env=Odd)
+
+
+def test_a_second_signal_does_not_cost_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was meant for a step that does not come back, and may arrive while the log is being written."""
+    write, calls = evaluation.write_evallog, list[Path]()
+
+    def interrupted_once(log: Any, path: Path) -> None:
+        calls.append(path)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        write(log, path)
+
+    monkeypatch.setattr(evaluation, "write_evallog", interrupted_once)
+    with pytest.raises(Interrupted):
+        run(tmp_path, run_id="stopped", stop=lambda: True)
+    assert (tmp_path / "stopped" / "evallog.partial.json").exists()
