@@ -100,6 +100,7 @@ def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> Non
 
 def percent(share: float) -> str:
     """``0.7`` as ``70.0 %``; ``0.0 %`` and ``100.0 %`` are said of nothing else than none and all."""
+    text = ""
     for digits in range(1, 6):
         text = f"{100 * share:.{digits}f}"
         if (float(text) == 0.0) == (share == 0.0) and (float(text) == 100.0) == (share == 1.0):

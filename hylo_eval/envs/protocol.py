@@ -17,7 +17,7 @@ Optional members of ``info`` are the constants below.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from hylo_core.canonical import describe
 from hylo_core.spec import EnvSpec
@@ -80,15 +80,12 @@ def versions_of(env: object) -> dict[str, str]:
     Raises:
         EnvError: They are no texts by name.
     """
-    found: Any = getattr(env, "versions", {})
-    texts = isinstance(found, Mapping) and all(
-        isinstance(item, str)
-        for pair in found.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        for item in pair  # pyright: ignore[reportUnknownVariableType]
-    )
-    if not texts:
-        raise EnvError(f"versions must be package versions by name, not {describe(found)}")
-    return dict(found)
+    found: object = getattr(env, "versions", {})
+    if isinstance(found, Mapping):
+        versions = dict(cast("Mapping[object, object]", found))
+        if all(isinstance(item, str) for pair in versions.items() for item in pair):
+            return cast("dict[str, str]", versions)
+    raise EnvError(f"versions must be package versions by name, not {describe(cast('object', found))}")
 
 
 def renderer_of(env: object) -> str:

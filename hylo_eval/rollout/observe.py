@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,8 +30,8 @@ class ObservationView:
         self._keys = frozenset(self.layouts)
         self._arrays = {
             key: (value.shape, value.dtype)
-            for key, value in observation.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-            if type(value) is np.ndarray  # pyright: ignore[reportUnknownArgumentType]
+            for key, value in cast("Mapping[str, Any]", observation).items()
+            if type(value) is np.ndarray
         }
         self._numbers, self._pictures = split_observation(observation)  # pyright: ignore[reportUnknownArgumentType]
 

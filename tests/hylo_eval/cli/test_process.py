@@ -135,4 +135,4 @@ def test_a_termination_before_the_run_begins_is_an_interruption(shell):
     """130, as after it: whoever started the command asks one question."""
     code = "import os, signal; from hylo_eval.cli import group, main; "
     code += "group.run = lambda: os.kill(os.getpid(), signal.SIGTERM); main()"
-    assert shell(f'"$PYTHON" -c "{code}"').returncode == 130
+    assert shell(f'"$PYTHON" -c "{code}"; exit $?').returncode == 130
