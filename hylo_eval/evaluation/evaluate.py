@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 import attrs
 
 from hylo_core.benchmark import Benchmark
-from hylo_core.errors import describe_error
+from hylo_core.canonical import describe
+from hylo_core.errors import clean_text, describe_error
 from hylo_core.score import Scorer
-from hylo_core.spec import EnvSpec, SpecDifference, compare_specs
+from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
 from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo, BenchmarkRef
 from hylo_eval.agents.protocol import Agent, meet_env
@@ -138,6 +139,7 @@ def evaluate(
     plan = _plan(benchmark, split, plan)
     scorers = DEFAULT_SCORERS if scorers is None else _checked_scorers(scorers)
     agent = cast("Agent", _Manifested(agent, manifest)) if manifest is not None else agent
+    _check_agent(agent)
     if max_attempts < 1:
         raise EvalError(f"max_attempts must be at least 1, not {max_attempts}")
     run = RunFolder.at(Path(run_root), run_id or make_run_id(benchmark.id, agent.info.name))
@@ -202,10 +204,20 @@ def _plan(benchmark: Benchmark, split: str | None, plan: Plan | None) -> Plan:
     return plan
 
 
+def _check_agent(agent: Any) -> None:
+    for name, kind in (("info", AgentInfo), ("spec", AgentSpec)):
+        found = getattr(agent, name, None)
+        if not isinstance(found, kind):
+            raise AgentError(f"{describe(agent)} is no agent: its {name} is {describe(found)}, not an {kind.__name__}")
+
+
 def _checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
-    names = [scorer.name for scorer in scorers]
+    names: list[Any] = [getattr(scorer, "name", None) for scorer in scorers]
     if not names:
         raise EvalError("a run needs at least one scorer")
+    for name, scorer in zip(names, scorers, strict=True):
+        if not isinstance(name, str) or clean_text(name) != name:
+            raise EvalError(f"{describe(scorer)} is no scorer: its name is {describe(name)}")
     for name in names:
         if names.count(name) > 1:
             raise EvalError(f"two scorers are called {name!r}")
@@ -226,7 +238,9 @@ def _preflight(
         env: Any = worker.open(instance.spec)
     except EvalError:
         raise
-    except (Exception, SystemExit):  # noqa: BLE001 - a simulator that fails now may come up at the first attempt, which records it
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a simulator that fails now may come up at the first attempt, which records it
         env = None
     differences: tuple[SpecDifference, ...] = ()
     filters = worker.safety or ()
@@ -257,7 +271,9 @@ def _meet(agent: Agent, env_spec: EnvSpec) -> None:
         meet_env(agent, env_spec)
     except EvalError:
         raise
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise AgentError(f"the agent cannot work with this env: {describe_error(error)}") from error
 
 
