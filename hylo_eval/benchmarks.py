@@ -84,20 +84,36 @@ def read_benchmark_file(path: Path) -> dict[str, Any]:
     Raises:
         EvalError: The file cannot be read or is not TOML (with the line).
     """
+    return read_toml(path, what="a benchmark file", max_bytes=MAX_FILE_BYTES, fix="hylo-eval list benchmarks")
+
+
+def read_toml(path: Path, *, what: str, max_bytes: int, fix: str = "") -> dict[str, Any]:
+    """The content of a file.
+
+    Args:
+        path: The file.
+        what: What it should be, for error texts: ``a benchmark file``.
+        max_bytes: A larger file is refused unread.
+        fix: What to do when there is no such file.
+
+    Raises:
+        EvalError: It cannot be read, or is not TOML (with the line).
+    """
+    kind = what.partition(" ")[2]
     try:
         if path.exists() and not path.is_file():
-            raise EvalError(f"{path} is no benchmark file", fix="hylo-eval list benchmarks")
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise EvalError(f"{path} is larger than {MAX_FILE_BYTES} bytes, too large for a benchmark file")
+            raise EvalError(f"{path} is no {kind}", fix=fix)
+        if path.stat().st_size > max_bytes:
+            raise EvalError(f"{path} is larger than {max_bytes} bytes, too large for {what}")
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise EvalError(f"there is no benchmark file {path}", fix="hylo-eval list benchmarks") from error
+        raise EvalError(f"there is no {kind} {path}", fix=fix) from error
     except OSError as error:
-        raise EvalError(f"cannot read the benchmark file {path}: {error.strerror}") from error
+        raise EvalError(f"cannot read the {kind} {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise EvalError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
     except RecursionError as error:
-        raise EvalError(f"{path}: is nested too deeply to be a benchmark file") from error
+        raise EvalError(f"{path}: is nested too deeply to be {what}") from error
     except tomllib.TOMLDecodeError as error:
         raise EvalError(f"{path}: is not valid TOML: {error}") from error
     except ValueError as error:

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from hylo_core.contract import describe
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
 
+NOT_RECORDED = "(not recorded)"
+"""What the manifest has in place of a secret."""
+
+_SECRET = re.compile(
+    r"(?:^|[_-])(?:api_?keys?|access_?keys?|private_?keys?|secrets?|token|password|passwd|passphrase"
+    r"|credentials?|authorization|bearer)$",
+    re.IGNORECASE,
+)
+_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+@")
 _WORDS = {"true": True, "false": False}
 
 
@@ -53,10 +63,13 @@ def read_options(factory: Callable[..., Any], given: Mapping[str, Any], *, what:
     """
     if not given:
         return {}
-    parameters = inspect.signature(factory).parameters
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (ValueError, TypeError) as error:
+        raise EvalError(f"{what} does not say what options it has, so it can be given none") from error
     known = _parameters(factory)
     accepts_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
-    hints = _hints(factory)
+    hints = _hints(factory, [name for name in given if name in known])
     options: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
@@ -67,7 +80,7 @@ def read_options(factory: Callable[..., Any], given: Mapping[str, Any], *, what:
             raise EvalError(f"{what} has no option {name!r}{did_you_mean(name, known)} (options: {listed})")
         try:
             options[name] = _typed(value, hints.get(name, str))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise EvalError(f"{what}: option {name!r} {error}") from None
     return options
 
@@ -85,18 +98,59 @@ def refuse_missing(factory: Callable[..., Any], options: Mapping[str, Any], *, w
 
 def _parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (ValueError, TypeError):
+        return {}
     return {
         name: parameter
-        for name, parameter in inspect.signature(factory).parameters.items()
+        for name, parameter in parameters.items()
         if name not in ("self", "task") and parameter.kind in kinds
     }
 
 
-def _hints(factory: Callable[..., Any]) -> dict[str, Any]:
+def on_record(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as the manifest keeps them: the values of those that are secrets by name stay out of every file.
+
+    A password in an address (``wss://user:password@host``) stays out too. An agent that can should rather take the
+    name of an environment variable: a command line is seen by everybody on the machine.
+    """
+    return {name: NOT_RECORDED if _SECRET.search(name) else _without_password(value) for name, value in options.items()}
+
+
+def _without_password(value: Any) -> Any:
+    if isinstance(value, str):
+        return _PASSWORD.sub(rf"\g<1>{NOT_RECORDED}@", value)
+    if isinstance(value, Mapping):
+        return on_record(cast("Mapping[str, Any]", value))
+    if isinstance(value, list):
+        return [_without_password(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def _hints(factory: Callable[..., Any], names: Sequence[str]) -> dict[str, Any]:
+    """The annotations of the named parameters, resolved one by one.
+
+    Another parameter's, imported for type checkers alone, cannot be resolved and need not be.
+    """
     target = factory.__init__ if inspect.isclass(factory) else factory
     if not inspect.isroutine(target):
         target = type(factory).__call__
-    return typing.get_type_hints(target)
+    target = inspect.unwrap(target)
+    annotations = getattr(target, "__annotations__", {})
+    hints: dict[str, Any] = {}
+    for name in names:
+        if name not in annotations:
+            continue
+        alone = types.SimpleNamespace(__annotations__={name: annotations[name]})
+        try:
+            hints |= typing.get_type_hints(alone, globalns=getattr(target, "__globals__", {}))
+        except (NameError, AttributeError, TypeError, SyntaxError) as error:
+            raise EvalError(
+                f"option {name!r} is annotated with {annotations[name]!r}, which cannot be resolved: {error}",
+                fix="import what the annotation names at run time",
+            ) from error
+    return hints
 
 
 def _typed(value: Any, hint: Any) -> Any:

@@ -24,7 +24,8 @@ class Reply:
     """What an agent answers to one observation.
 
     Attributes:
-        actions: One action, shape (action_size,); a chunk, shape (horizon, action_size), row 0 first; or text.
+        actions: One action, shape (action_size,), where ``spec.replan`` is 1; a chunk, shape (horizon, action_size),
+            row 0 first, with at least ``spec.replan`` rows; or text. Copied: the array may be filled again.
         transport_seconds: Seconds spent on the wire, where the agent lives elsewhere.
         metadata: JSON kept in the trace beside the step (raw model reply, token counts).
     """

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 def main() -> None:
     """The console script ``hylo-eval``."""
+    import signal
+
     try:
+        # SIGTERM ends like SIGINT, with 130; a run that has begun has its own handler.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         from hylo_eval.cli.group import run
     except KeyboardInterrupt:
         # Pressed before there was anything to stop.

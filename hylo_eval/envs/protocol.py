@@ -7,6 +7,7 @@ all instances of one task. On top of Gymnasium's own rules:
   never from a counter of resets, never from a global generator, never from what the episode before left behind.
 * ``reset`` returns ``info["instruction"]`` (the text actually used) and ``info["success"]``; ``step`` returns
   ``info["success"]`` at every step. It is a ``bool``: any other type is an error, adapters convert explicitly.
+* ``step`` takes a read-only action; observations keep the keys, shapes and dtypes they have at reset.
 * Built-in time limits are lifted: the harness owns the horizon. ``terminated`` and ``truncated`` are the task's own.
 * ``env_spec`` says what the env offers; ``versions`` names the simulator's packages; ``renderer`` what draws.
 * An option that would change nothing is refused when the env is made.
@@ -83,11 +84,12 @@ def versions_of(env: object) -> dict[str, str]:
     Raises:
         EnvError: They are no texts by name.
     """
-    found: Any = getattr(env, "versions", {})
-    members: dict[Any, Any] = dict(cast("Mapping[Any, Any]", found)) if isinstance(found, Mapping) else {None: None}
-    if not all(isinstance(item, str) for pair in members.items() for item in pair):
-        raise EnvError(f"versions must be package versions by name, not {describe(getattr(env, 'versions', {}))}")
-    return members
+    found: object = getattr(env, "versions", {})
+    if isinstance(found, Mapping):
+        versions = dict(cast("Mapping[object, object]", found))
+        if all(isinstance(item, str) for pair in versions.items() for item in pair):
+            return cast("dict[str, str]", versions)
+    raise EnvError(f"versions must be package versions by name, not {describe(cast('object', found))}")
 
 
 def renderer_of(env: object) -> str:

@@ -176,7 +176,7 @@ def evaluate(
                 if finished is not None:
                     finished(episode)
         except KeyboardInterrupt as interrupt:
-            raise Interrupted(conclude()) from interrupt
+            raise Interrupted(_undisturbed(conclude)) from interrupt
         except Exception:
             # A full disk, a simulator that went missing: what is finished is kept, and the error stays what it is.
             with contextlib.suppress(EvalError):
@@ -185,6 +185,14 @@ def evaluate(
     finally:
         worker.close()
     return conclude()
+
+
+def _undisturbed(conclude: Callable[[], EvalResult]) -> EvalResult:
+    """Write the log of a run that was stopped, also when the second signal, meant for a step, comes this late."""
+    try:
+        return conclude()
+    except KeyboardInterrupt:
+        return conclude()
 
 
 def make_run_id(benchmark_id: str, agent_name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -15,9 +14,10 @@ from hylo_core.errors import describe_error
 from hylo_core.spec import AgentSpec
 from hylo_core.trace import AgentInfo
 from hylo_eval import plugins
+from hylo_eval.benchmarks import read_toml
 from hylo_eval.envs.protocol import BENCHMARK_FOLDER
 from hylo_eval.errors import AgentError, EvalError
-from hylo_eval.options import read_options, refuse_missing, split_pairs
+from hylo_eval.options import on_record, read_options, refuse_missing, split_pairs
 
 _MAX_AGENT_FILE_BYTES = 1024 * 1024
 
@@ -51,7 +51,7 @@ def make_env_factory(
         **read_options(factory, defaults, what=f"env {name!r}"),
         **read_options(factory, given, what=f"env {name!r}"),
     }
-    ref = {"ref": plugins.ref_of("envs", name), "options": options}
+    ref = {"ref": plugins.ref_of("envs", name), "options": on_record(options)}
     if folder is not None and BENCHMARK_FOLDER in inspect.signature(factory).parameters:
         options = {BENCHMARK_FOLDER: str(folder), **options}
     return Made(factory, ref, options)
@@ -82,19 +82,12 @@ def make_agent(name: str, given: Mapping[str, str]) -> Made:
     for part, kind in (("info", AgentInfo), ("spec", AgentSpec)):
         if not isinstance(getattr(agent, part), kind):
             raise AgentError(f"{what}: its {part} must be an {kind.__name__}, not {describe(getattr(agent, part))}")
-    return Made(agent, {"ref": plugins.ref_of("agents", name), "options": options}, options)
+    return Made(agent, {"ref": plugins.ref_of("agents", name), "options": on_record(options)}, options)
 
 
 def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
     """An agent file: ``agent = "<alias or reference>"`` and a table ``[options]``."""
-    try:
-        if path.stat().st_size > _MAX_AGENT_FILE_BYTES:
-            raise EvalError(f"{path} is too large for an agent file")
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise EvalError(f"cannot read the agent file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise EvalError(f"{path}: is not valid TOML: {error}") from error
+    document = read_toml(path, what="an agent file", max_bytes=_MAX_AGENT_FILE_BYTES)
     unknown = sorted(set(document) - {"agent", "options"})
     if unknown:
         raise EvalError(f"{path}: {unknown[0]!r} is no key of an agent file (keys: agent, options)")

@@ -38,8 +38,11 @@ def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
         EvalError: Either.
     """
     for scorer in scorers:
+        name = getattr(scorer, "name", None)
         if isinstance(scorer, (str, type)) or not hasattr(scorer, "score"):
             raise EvalError(f"a scorer must be an object with name and score(), not {describe(scorer)}")
+        if not isinstance(name, str) or clean_text(name) != name:
+            raise EvalError(f"{describe(scorer)} is no scorer: its name is {describe(name)}")
     names = [scorer.name for scorer in scorers]
     if not names:
         raise EvalError("a run needs at least one scorer")

@@ -16,6 +16,7 @@ from hylo_eval.agents.protocol import Reply
 from hylo_eval.errors import AgentError
 from hylo_eval.traces.encoding import encode_value
 
+_FLOAT64 = np.dtype(np.float64)
 _PLAIN_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _PLAIN_INTEGERS = (*_PLAIN_FLOATS, *map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 
@@ -85,7 +86,9 @@ class ChunkBuffer:
 
     def _owned(self, actions: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """A read-only copy in the machine's own byte order; widths that JSON readers do not know become float64."""
-        copy = np.array(actions, dtype=None if actions.dtype in self._kept else np.float64)
+        # The identity is the common case, and a tenth of the time of comparing dtypes.
+        kept = actions.dtype is _FLOAT64 or actions.dtype in self._kept
+        copy = actions.copy() if kept else actions.astype(np.float64)
         copy.setflags(write=False)
         return copy
 

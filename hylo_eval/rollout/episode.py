@@ -300,8 +300,8 @@ class _Episode:
                 success,
                 numbers,
                 pictures,
-                goal_of(info),
-                flag(info.get(members.DISAGREEMENT, False), "info['disagreement']"),
+                goal_of(info) if members.GOAL in info else None,
+                members.DISAGREEMENT in info and flag(info[members.DISAGREEMENT], "info['disagreement']"),
                 volatile,
             )
             self.phase = "record"

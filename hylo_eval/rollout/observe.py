@@ -12,6 +12,8 @@ from hylo_core.trace import ArrayLayout
 from hylo_eval.errors import EnvError
 from hylo_eval.traces.encoding import picture_digest, split_observation
 
+_NO_ARRAY: tuple[Any, Any] = (None, None)
+
 
 class ObservationView:
     """Splits observations into numbers and pictures as the first observation of the episode lays them out.
@@ -41,13 +43,15 @@ class ObservationView:
             EnvError: A key has come or gone since the reset, or a value has another shape or type than at the reset:
                 what the start event says of the observations would be wrong.
         """
-        if not isinstance(observation, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if observation.__class__ is not dict and not isinstance(observation, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise EnvError(f"an observation must be a mapping from text to arrays, not {type(observation).__name__}")
         if observation.keys() != self._keys:  # pyright: ignore[reportUnnecessaryComparison]
             changed = sorted(self._keys ^ set(observation))
             raise EnvError(f"the observation's keys changed during the episode: {', '.join(changed)}")
         for key, value in observation.items():
-            if type(value) is not np.ndarray or (value.shape, value.dtype) != self._arrays.get(key):
+            shape, dtype = self._arrays.get(key, _NO_ARRAY)
+            # By identity: where the dtype is another object, it is compared at leisure.
+            if type(value) is not np.ndarray or value.dtype is not dtype or value.shape != shape:
                 self._check_layout(key, value)
         if not self._pictures:
             return observation, None

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from hylo_core.canonical import describe
+from hylo_core.errors import clean_text
 from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:
@@ -69,6 +71,10 @@ def begin_filters(filters: Sequence[SafetyFilter], env_spec: EnvSpec, action_spa
     Raises:
         EvalError: A filter cannot work with this environment. None works on text: an accepted filter filters.
     """
+    for safety_filter in filters:
+        name: object = getattr(safety_filter, "name", None)
+        if not isinstance(name, str) or clean_text(name) != name:
+            raise EvalError(f"{describe(safety_filter)} is no safety filter: its name is {describe(name)}")
     if filters and action_space.shape is None:
         raise EvalError(
             f"the {filters[0].name} filter looks at numbers, and the actions of this environment are not",

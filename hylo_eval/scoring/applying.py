@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import attrs
+
 from hylo_core.errors import describe_error
 from hylo_core.score import Score, Scorer
 from hylo_core.task import TaskInstance
@@ -17,8 +19,10 @@ def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstan
     scores: dict[str, Score] = {}
     for scorer in scorers:
         try:
-            score: Any = scorer.score(trace, task)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody's code; its failure is an abstention
+            score: Any = _plain(scorer.score(trace, task))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - somebody's code; its failure is an abstention
             score = Score.abstain(SCORER_ERROR, describe_error(error))
         if not isinstance(score, Score):
             score = Score.abstain(SCORER_ERROR, f"returned a {type(score).__name__}, not a Score")
@@ -26,3 +30,10 @@ def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstan
             score = Score.abstain(SCORER_ERROR, f"declares itself binary and says {score.value:g}")
         scores[scorer.name] = score
     return scores
+
+
+def _plain(score: Any) -> Any:
+    """A score whose value is a float of Python's: a subclass (numpy's) or an endless integer cannot be logged."""
+    if not isinstance(score, Score) or score.value is None or type(score.value) is float:
+        return score
+    return attrs.evolve(score, value=float(score.value))

@@ -147,6 +147,8 @@ class _Reading:
             reader(self, event, _holds_non_finite(line))
         except ContractError as error:
             raise TraceError(self._path, self._number, str(error)) from error
+        except RecursionError:
+            raise TraceError(self._path, self._number, "is nested too deeply") from None
 
     def finish(self, data: bytes, *, torn: bool) -> EpisodeTrace:
         """What was read; ``data`` is the whole trace."""
@@ -239,6 +241,13 @@ class _Reading:
         end = EpisodeEnd.from_dict(event)
         if end.steps != len(self._steps):
             raise ContractError(f"counts {end.steps} steps, but the trace holds {len(self._steps)}", path="steps")
+        succeeded = [step.success for step in self._steps]
+        for name, said, found in (
+            ("success_once", end.success_once, any(succeeded)),
+            ("success_at_end", end.success_at_end, bool(succeeded and succeeded[-1])),
+        ):
+            if said is not None and said != found:
+                raise ContractError(f"says {said}, but the steps say {found}", path=name)
         self._end = end
 
     def read_grade(self, event: dict[str, Any], _: bool) -> None:

@@ -65,6 +65,7 @@ class TraceWriter:
         self.path = path
         self._partial = path.with_name(path.name + PARTIAL)
         self._fsync = fsync
+        self._pid = os.getpid()
         self._trace = hashlib.sha256()
         self._behaviour = hashlib.sha256()
         self._size = 0
@@ -203,6 +204,10 @@ class TraceWriter:
 
     def _drain(self, *, behaviour_done: bool = False) -> None:
         """Hash and write what has gathered: a few large calls in place of four small ones a step."""
+        if os.getpid() != self._pid:
+            # An agent or simulator has forked, and its child came back here: two processes must not run on with one
+            # trace. Nothing of the parent's may be flushed or closed on the way out.
+            os._exit(1)
         if not behaviour_done:
             self._stable.append(b"")
             self._behaviour.update(b"\n".join(self._stable))

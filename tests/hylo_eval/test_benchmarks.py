@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections import Counter
 from importlib import metadata
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from hylo_core import Benchmark, ContractError, RefError
 from hylo_eval import EvalError, benchmarks, find_benchmark, load_benchmark, plugins
-from hylo_eval.benchmarks import benchmark_files, dump_benchmark, env_of, parse_benchmark
+from hylo_eval.benchmarks import benchmark_files, dump_benchmark, env_of, parse_benchmark, read_toml
 from tests import episodes, strategies
 
 FILES = benchmark_files()
@@ -197,3 +198,29 @@ def test_a_benchmark_without_an_env_is_refused() -> None:
     """One built in Python may name none; a run of it needs an env factory given otherwise."""
     with pytest.raises(EvalError, match="benchmark 'unit' names no env factory"):
         env_of(episodes.benchmark())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"x = " + b"9" * 5000, "holds an integer of thousands of digits"),
+        (b"x = " + b"[" * 2000 + b"]" * 2000, "nested too deeply to be an agent file"),
+        (b"x = ", "is not valid TOML"),
+        (b"x = '\xff'", "is not UTF-8 text"),
+        (b"#" * 101 + b"9" * 5000, "too large for an agent file"),
+    ],
+    ids=["digits", "depth", "syntax", "bytes", "size"],
+)
+def test_a_hostile_file_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    """Whatever is wrong with it."""
+    path = tmp_path / "x.toml"
+    path.write_bytes(content)
+    with pytest.raises(EvalError, match=message):
+        read_toml(path, what="an agent file", max_bytes=5050)
+
+
+def test_what_is_no_plain_file_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe that nobody writes to would never end."""
+    os.mkfifo(tmp_path / "x.toml")
+    with pytest.raises(EvalError, match="is no agent file"):
+        read_toml(tmp_path / "x.toml", what="an agent file", max_bytes=100)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hylo_eval import EvalError
-from hylo_eval.options import read_options, split_pairs
+from hylo_eval.options import on_record, read_options, split_pairs
 
 
 class Factory:
@@ -149,3 +149,57 @@ def test_what_is_no_pair_or_given_twice_is_refused(pairs: tuple[str, ...], sente
     with pytest.raises(EvalError) as caught:
         split_pairs(pairs, "--agent-arg")
     assert str(caught.value) == sentence
+
+
+def half_resolvable(task: NotImportedHere, *, count: int = 1, odd: NotImportedHere = None) -> None:  # type: ignore[name-defined]  # noqa: F821
+    """As many factories: annotations that only a type checker can resolve."""
+
+
+def test_an_annotation_of_another_parameter_need_not_resolve() -> None:
+    """An option with an annotation that does not is refused with a sentence."""
+    assert read_options(half_resolvable, {"count": "3"}, what="env") == {"count": 3}
+    with pytest.raises(EvalError, match="'odd' is annotated with 'NotImportedHere', which cannot be resolved"):
+        read_options(half_resolvable, {"odd": "3"}, what="env")
+
+
+def test_a_callable_without_a_signature_takes_no_options() -> None:
+    """It is refused, not a fault in Hylo."""
+    with pytest.raises(EvalError, match="does not say what options it has"):
+        read_options(dict, {"a": "1"}, what="agent 'builtins:dict'")
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, 10**400])
+def test_a_number_beyond_every_float_is_refused(value: Any) -> None:
+    """As text and as a file's integer."""
+    with pytest.raises(EvalError, match="noise"):
+        read_options(Factory, {"noise": value}, what="agent")
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key", "openai_api_key", "apikey", "token", "hf_token", "password", "client_secret"]
+)
+def test_a_secret_is_passed_on_and_kept_out_of_every_file(name: str) -> None:
+    """The manifest says that it was given, and not what it was."""
+    assert on_record({name: "s3cret"}) == {name: "(not recorded)"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_tokens": 5},
+        {"tokenizer": "x"},
+        {"key": "observation"},
+        {"api_key_variable": "OPENAI_API_KEY"},
+        {"url": "ws://h:80/a@b"},
+    ],
+)
+def test_what_is_no_secret_stays_on_record(options: dict[str, Any]) -> None:
+    """An option that is not on record cannot be compared."""
+    assert on_record(options) == options
+
+
+def test_a_password_in_an_address_is_not_recorded() -> None:
+    """The rest of the address is; tables of an agent file are looked through."""
+    assert on_record({"server": {"url": "wss://me:s3cret@host:80/x", "token": "t"}}) == {
+        "server": {"url": "wss://me:(not recorded)@host:80/x", "token": "(not recorded)"}
+    }

@@ -129,3 +129,10 @@ def test_a_disk_that_is_full_ends_the_run_with_a_sentence(shell, tmp_path):
     outcome = shell("ulimit -f 8; %s", "run", "reach_fixed", "--agent", "zero", "--run-id", "one")
     assert outcome.returncode == 2
     assert b"cannot write the trace" in outcome.stderr
+
+
+def test_a_termination_before_the_run_begins_is_an_interruption(shell):
+    """130, as after it: whoever started the command asks one question."""
+    code = "import os, signal; from hylo_eval.cli import group, main; "
+    code += "group.run = lambda: os.kill(os.getpid(), signal.SIGTERM); main()"
+    assert shell(f'"$PYTHON" -c "{code}"; exit $?').returncode == 130

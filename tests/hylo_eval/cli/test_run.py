@@ -91,7 +91,7 @@ REFUSED = [
     (["run", "reach_fixed", "--agent", "agents_of_test:Base", "--agent-arg", "size=two"], "option 'size' must be an integer, not 'two'", ""),
     (["run", "reach_fixed", "--agent", "agents_of_test:Base", "--agent-arg", "size"], "--agent-arg takes NAME=VALUE, not 'size'", ""),
     (["run", "reach_fixed", "--agent", "unknown.toml"], "unknown.toml: 'option' is no key of an agent file (keys: agent, options)", ""),
-    (["run", "reach_fixed", "--agent", "missing.toml"], "cannot read the agent file missing.toml", ""),
+    (["run", "reach_fixed", "--agent", "missing.toml"], "there is no agent file missing.toml", ""),
     (["run", "reach_fixed", "--agent", "zero", "--env-arg", "colour=red"], "has no option 'colour'", ""),
     (["run", "reach_fixed", "--agent", "zero", "--split", "test"], "has no split 'test'", ""),
     (["run", "reach_fixed", "--agent", "zero", "--task", "reach"], "has no task 'reach'", "hylo-eval benchmark show reach_fixed"),

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from hylo_core import AgentInfo, Benchmark, EpisodeStatus, Score
 from hylo_core.errors import ContractError
-from hylo_eval import EnvError, EvalError, evaluate, plan_run, read_evallog, read_trace
+from hylo_eval import AgentError, EnvError, EvalError, evaluate, plan_run, read_evallog, read_trace
 from hylo_eval.errors import MissingSimulator
+from hylo_eval.evaluation import evaluate as evaluation
 from hylo_eval.evaluation.evaluate import Interrupted, make_run_id
+from hylo_eval.safety.rate import RateLimit
 from hylo_eval.scoring.success import Success
 from tests import strategies
 from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
@@ -435,3 +440,80 @@ def test_versions_are_texts_by_name(tmp_path: Path, versions: Any) -> None:
     Odd.versions = versions
     with pytest.raises(EnvError, match="versions must be package versions by name"):
         run(tmp_path, env=Odd)
+
+
+def test_a_second_signal_does_not_cost_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was meant for a step that does not come back, and may arrive while the log is being written."""
+    write, calls = evaluation.write_evallog, list[Path]()
+
+    def interrupted_once(log: Any, path: Path) -> None:
+        calls.append(path)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        write(log, path)
+
+    monkeypatch.setattr(evaluation, "write_evallog", interrupted_once)
+    with pytest.raises(Interrupted):
+        run(tmp_path, run_id="stopped", stop=lambda: True)
+    assert (tmp_path / "stopped" / "evallog.partial.json").exists()
+
+
+def test_a_child_that_an_agent_forks_does_not_run_on(tmp_path: Path) -> None:
+    """It comes back into the loop with the parent's open trace; the parent's run is as if it had not been."""
+
+    def act(observation: Any, replies: int) -> Any:
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        os.waitpid(child, 0)
+        return [0.0, 0.0]
+
+    result = run(tmp_path, agent=FunctionAgent(act))
+    assert (result.summaries["success"].n_scored, result.exit_code) == (4, 0)
+
+
+@pytest.mark.parametrize("value", [np.float64(0.5), 10**400])
+def test_a_score_is_logged_as_a_float_or_not_at_all(tmp_path: Path, value: Any) -> None:
+    """What JSON cannot hold is the scorer's error and loses no run."""
+
+    class Odd:
+        name = "odd"
+
+        def score(self, trace: Any, task: Any) -> Score:
+            return Score(value)
+
+    result = run(tmp_path, scorers=[Success(), Odd()])
+    assert read_evallog(result.log_path).samples[0].scores["odd"] == (0.5 if isinstance(value, float) else None)
+
+
+@pytest.mark.parametrize("part", ["info", "spec"])
+def test_what_is_no_agent_is_refused(tmp_path: Path, part: str) -> None:
+    """Before anything is made."""
+    agent = FunctionAgent()
+    setattr(agent, part, None)
+    with pytest.raises(AgentError, match=f"its {part} is None"):
+        run(tmp_path, agent=agent)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", [5, "a\ud800"])
+def test_a_name_no_log_can_hold_is_refused(tmp_path: Path, name: Any) -> None:
+    """Of a scorer and of a filter, at once and not after the run."""
+    scorer, safety_filter = Half(), RateLimit(1.0)
+    scorer.name = safety_filter.name = name
+    with pytest.raises(EvalError, match="is no scorer"):
+        run(tmp_path, scorers=[scorer])
+    with pytest.raises(EvalError, match="is no safety filter"):
+        run(tmp_path, safety=[safety_filter])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(0)])
+def test_whatever_is_raised_where_an_env_is_made_is_infrastructure(tmp_path: Path, error: BaseException) -> None:
+    """Also what does not derive from Exception."""
+
+    def make(spec: Any) -> Any:
+        raise error
+
+    result = run(tmp_path, env=make, max_attempts=1)
+    assert result.summaries["success"].abstained == {"infra": 4}
