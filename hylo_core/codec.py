@@ -18,11 +18,11 @@ import cattrs
 from cattrs.errors import BaseValidationError, ForbiddenExtraKeysError
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
-from hylo_core.contract import Record, describe
+from hylo_core.canonical import describe
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, thaw
 
-C = TypeVar("C", bound=Record)
+C = TypeVar("C")
 
 _SCALARS: dict[type, tuple[tuple[type, ...], str]] = {
     str: ((str,), "text"),
@@ -46,7 +46,7 @@ def structure(data: Any, cls: type[C], *, source: str = "") -> C:
         raise error.under("", source=source) from None
 
 
-def unstructure(contract: Record) -> dict[str, Any]:
+def unstructure(contract: Any) -> dict[str, Any]:
     """The JSON form of a contract: plain dicts and lists, members equal to their default left out."""
     return _converter().unstructure(contract)
 
@@ -112,11 +112,11 @@ def _structure_mapping(converter: cattrs.Converter, cls: Any) -> Callable[[Any, 
     return structure_mapping
 
 
-def _structure_contract(converter: cattrs.Converter, cls: type[Record]) -> Callable[[Any, Any], Record]:
+def _structure_contract(converter: cattrs.Converter, cls: type[Any]) -> Callable[[Any, Any], Any]:
     tag = _tag(cls)
     build = make_dict_structure_fn(cls, converter)
 
-    def structure_contract(value: Any, _: Any) -> Record:
+    def structure_contract(value: Any, _: Any) -> Any:
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
@@ -138,11 +138,11 @@ def _structure_contract(converter: cattrs.Converter, cls: type[Record]) -> Calla
     return structure_contract
 
 
-def _union_structurer(converter: cattrs.Converter) -> Callable[[Any, Any], Record]:
-    def structure_union(value: Any, union: Any) -> Record:
+def _union_structurer(converter: cattrs.Converter) -> Callable[[Any, Any], Any]:
+    def structure_union(value: Any, union: Any) -> Any:
         members = {_tag(cls): cls for cls in get_args(union) if cls is not types.NoneType}
         if isinstance(value, tuple(members.values())):
-            return cast("Record", value)
+            return value
         if not isinstance(value, Mapping):
             raise ContractError(f"must be a mapping with a 'kind', not {describe(value)}")
         kind = cast("Mapping[str, Any]", value).get("kind")
@@ -154,7 +154,7 @@ def _union_structurer(converter: cattrs.Converter) -> Callable[[Any, Any], Recor
     return structure_union
 
 
-def _unstructure_contract(converter: cattrs.Converter, cls: type[Record]) -> Callable[[Any], dict[str, Any]]:
+def _unstructure_contract(converter: cattrs.Converter, cls: type[Any]) -> Callable[[Any], dict[str, Any]]:
     tag = _tag(cls)
     take_apart = make_dict_unstructure_fn(cls, converter, _cattrs_omit_if_default=True)
 
@@ -166,7 +166,9 @@ def _unstructure_contract(converter: cattrs.Converter, cls: type[Record]) -> Cal
 
 
 def _thaw_members(converter: cattrs.Converter, value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: converter.unstructure(item) if isinstance(item, Record) else thaw(item) for key, item in value.items()}
+    return {
+        key: converter.unstructure(item) if attrs.has(item.__class__) else thaw(item) for key, item in value.items()
+    }
 
 
 def _first(error: BaseValidationError) -> ContractError:
@@ -210,7 +212,7 @@ def _tag(cls: type) -> str | None:
 
 
 def _is_contract(cls: Any) -> bool:
-    return isinstance(cls, type) and issubclass(cls, Record)
+    return isinstance(cls, type) and attrs.has(cls)
 
 
 def _is_contract_union(cls: Any) -> bool:

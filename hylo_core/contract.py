@@ -163,6 +163,11 @@ def texts(path: str) -> Callable[[Any], tuple[str, ...]]:
     return sequence_of(path, check_item)
 
 
+def integers(path: str) -> Callable[[Any], tuple[int, ...]]:
+    """An attrs converter for a list of integers, such as a shape."""
+    return sequence_of(path, check_integer)
+
+
 def _check_surrogates(value: str, path: str) -> None:
     try:
         value.encode()

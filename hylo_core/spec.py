@@ -12,9 +12,11 @@ import attrs
 
 from hylo_core.contract import (
     Contract,
+    boolean,
     describe,
     instance_of,
     integer,
+    integers,
     number,
     one_of,
     sequence_of,
@@ -29,14 +31,6 @@ def _contracts(path: str, cls: type) -> Any:
     def check(item: Any, item_path: str) -> None:
         if not isinstance(item, cls):
             raise ContractError(f"must be a {cls.__name__}, not {describe(item)}", path=item_path)
-
-    return sequence_of(path, check)
-
-
-def _integers(path: str) -> Any:
-    def check(item: Any, item_path: str) -> None:
-        if isinstance(item, bool) or not isinstance(item, int):
-            raise ContractError(f"must be an integer, not {describe(item)}", path=item_path)
 
     return sequence_of(path, check)
 
@@ -123,12 +117,12 @@ class StateSpec(Contract):
     """
 
     name: str = attrs.field(validator=text(empty=False))
-    shape: tuple[int, ...] = attrs.field(default=(), converter=_integers("shape"))
+    shape: tuple[int, ...] = attrs.field(default=(), converter=integers("shape"))
     dtype: str = attrs.field(default="float64", validator=text(empty=False))
     unit: str = attrs.field(default=UNKNOWN, validator=text(empty=False))
     frame: str = attrs.field(default=UNKNOWN, validator=text(empty=False))
     layout: str = attrs.field(default="", validator=text())
-    privileged: bool = False
+    privileged: bool = attrs.field(default=False, validator=boolean)
 
 
 @attrs.frozen(kw_only=True)

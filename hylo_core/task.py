@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import attrs
 
 from hylo_core.contract import Contract, boolean, describe, instance_of, integer, one_of, text, texts
-from hylo_core.errors import ContractError
+from hylo_core.errors import ContractError, RefError
 from hylo_core.expression import canonical_expression
 from hylo_core.frozen import FrozenMapping, freeze_mapping
 from hylo_core.instruction import instruction_fields
@@ -93,7 +93,7 @@ class Predicate(Contract):
         if self.ref is not None:
             try:
                 parse_ref(self.ref)
-            except Exception as error:
+            except RefError as error:
                 raise ContractError(str(error), path="ref") from error
 
 

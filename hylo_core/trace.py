@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import attrs
 
-from hylo_core.contract import Contract, Record, boolean, instance_of, integer, number, one_of, text
+from hylo_core.contract import (
+    Contract,
+    Record,
+    boolean,
+    instance_of,
+    integer,
+    integers,
+    number,
+    one_of,
+    text,
+    texts,
+)
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, freeze_mapping
 from hylo_core.schema import TRACE_SCHEMA
@@ -80,7 +91,7 @@ class AgentInfo(Contract):
     name: str = attrs.field(validator=text(empty=False))
     version: str = attrs.field(default="unknown", validator=text(empty=False))
     components: Mapping[str, Any] = _mapping("components")
-    trained_on: tuple[str, ...] = ()
+    trained_on: tuple[str, ...] = attrs.field(default=(), converter=texts("trained_on"))
 
 
 @attrs.frozen(kw_only=True)
@@ -97,7 +108,7 @@ class BenchmarkRef(Record):
 class ArrayLayout(Record):
     """Shape and dtype of an observation or of the action; ``dtype`` is ``text`` where it is text."""
 
-    shape: tuple[int, ...] = ()
+    shape: tuple[int, ...] = attrs.field(default=(), converter=integers("shape"))
     dtype: str = attrs.field(default="float64", validator=text(empty=False))
 
 
@@ -115,6 +126,7 @@ class EpisodeStart(Record):
         action: Layout of the action.
         versions: The simulator's packages with versions.
         renderer: What draws the pictures; ``none`` for state only.
+        seeds: The seeds handed out: ``env`` (the instance's own) and ``agent``.
         volatile: ``episode_id``, ``attempt``, ``started_at``, ``host``, ``pid``.
     """
 
@@ -132,6 +144,7 @@ class EpisodeStart(Record):
     action: ArrayLayout = attrs.field(factory=ArrayLayout, validator=instance_of(ArrayLayout))
     versions: Mapping[str, str] = _mapping("versions")
     renderer: str = attrs.field(default="none", validator=text(empty=False))
+    seeds: Mapping[str, int] = _mapping("seeds")
     volatile: Mapping[str, Any] = _volatile()
 
 
@@ -245,7 +258,8 @@ class EpisodeEnd(Record):
         success_at_end: Whether it held after the last step; None when no step was taken, or when the episode ended
             because of its success, so that nobody knows what would have followed.
         reason: ``success``, ``terminated``, ``truncated``, ``horizon``, or the failing phase.
-        volatile: ``finished_at``, ``seconds``, ``behaviour_sha256``.
+        volatile: ``finished_at``, ``seconds``, ``resident_bytes`` (memory of the process), ``close_error``,
+            ``behaviour_sha256``.
     """
 
     type: ClassVar[str] = "episode_end"
@@ -307,7 +321,8 @@ class EpisodeTrace:
         end: None when the file ends before its end event: not a finished episode.
         grades: Judgements appended later.
         torn: Whether the last line was incomplete.
-        trace_sha256: Digest of all bytes up to and including the end event's newline.
+        trace_sha256: Digest of all bytes up to and including the end event's newline; empty where the reader was not
+            asked for it (scorers do not get it: it covers clocks).
         behaviour_sha256: Digest of the stable part of the same events.
     """
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hylo_eval.evallog.v01 import EvalLog, read_evallog, write_evallog
     from hylo_eval.evaluation.evaluate import EvalResult, evaluate
     from hylo_eval.evaluation.plan import Plan, plan_run
+    from hylo_eval.evaluation.rescore import rescore
+    from hylo_eval.evaluation.rescore_plan import plan_rescoring
     from hylo_eval.rollout.episode import EpisodeResult, run_episode
     from hylo_eval.safety.protocol import FilteredAction, SafetyFilter
     from hylo_eval.traces.reader import read_trace
@@ -38,9 +40,11 @@ _HOMES = {
     "evaluate": "evaluation.evaluate",
     "find_benchmark": "benchmarks",
     "load_benchmark": "benchmarks",
+    "plan_rescoring": "evaluation.rescore_plan",
     "plan_run": "evaluation.plan",
     "read_evallog": "evallog.v01",
     "read_trace": "traces.reader",
+    "rescore": "evaluation.rescore",
     "run_episode": "rollout.episode",
     "write_evallog": "evallog.v01",
 }
@@ -65,9 +69,11 @@ __all__ = [
     "evaluate",
     "find_benchmark",
     "load_benchmark",
+    "plan_rescoring",
     "plan_run",
     "read_evallog",
     "read_trace",
+    "rescore",
     "run_episode",
     "write_evallog",
 ]

@@ -60,6 +60,14 @@ def find_benchmark(name: str) -> Benchmark:
     raise EvalError(f"there is no benchmark {name!r}{hint}", fix="hylo-eval list benchmarks")
 
 
+def benchmark_folder(name: str) -> Path | None:
+    """The folder of the file that an alias or a path names; None for a reference, which has no file."""
+    files = benchmark_files()
+    if name in files:
+        return files[name].parent
+    return Path(name).parent if name.endswith(".toml") or "/" in name else None
+
+
 def load_benchmark(path: Path) -> Benchmark:
     """Read a benchmark file.
 

@@ -64,6 +64,12 @@ FAMILIES: Final[tuple[Family, ...]] = (
     Family(name="reach", agents=("reach-scripted",)),
     Family(name="gymnasium"),
     Family(
+        name="response",
+        agents=("response-scripted",),
+        freeze="hylo_eval.response_benchmarks.tabletop:freeze",
+        benchmarks=("response_tabletop",),
+    ),
+    Family(
         name="fetch",
         extra="fetch",
         modules=("gymnasium_robotics", "mujoco"),

@@ -67,12 +67,7 @@ def read_options(factory: Callable[..., Any], given: Mapping[str, Any], *, what:
         parameters = inspect.signature(factory).parameters
     except (ValueError, TypeError) as error:
         raise EvalError(f"{what} does not say what options it has, so it can be given none") from error
-    known = {
-        name: parameter
-        for name, parameter in parameters.items()
-        if name not in ("self", "task")
-        and parameter.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    }
+    known = _parameters(factory)
     accepts_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     hints = _hints(factory, [name for name in given if name in known])
     options: dict[str, Any] = {}
@@ -107,6 +102,26 @@ def _without_password(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_password(item) for item in cast("list[Any]", value)]
     return value
+
+
+def refuse_missing(factory: Callable[..., Any], options: Mapping[str, Any], *, what: str, flag: str) -> None:
+    """Refuse a call that would lack a required option, before Python says so in its own words.
+
+    Raises:
+        EvalError: Naming the first one that is missing and how to give it.
+    """
+    for name, parameter in _parameters(factory).items():
+        if parameter.default is inspect.Parameter.empty and name not in options:
+            raise EvalError(f"{what} needs the option {name!r}", fix=f"{flag}{name}=…")
+
+
+def _parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(factory).parameters.items()
+        if name not in ("self", "task") and parameter.kind in kinds
+    }
 
 
 def _hints(factory: Callable[..., Any], names: Sequence[str]) -> dict[str, Any]:

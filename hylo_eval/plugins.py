@@ -38,6 +38,7 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
         Plugin("metaworld", "hylo_eval.envs.metaworld:MetaworldEnv", "the 50 Meta-World tasks"),
         Plugin("libero", "hylo_eval.envs.libero:LiberoFactory", "the 130 LIBERO tasks"),
         Plugin("gymnasium", "hylo_eval.envs.gymnasium:GymnasiumEnv", "any registered Gymnasium id"),
+        Plugin("response", "hylo_eval.envs.response:ResponseEnv", "a question about pictures, answered in text"),
     ),
     "agents": (
         Plugin("zero", "hylo_eval.agents.baselines:ZeroAgent", "the zero action at every step"),
@@ -59,6 +60,12 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "hylo_eval.agents.libero_scripted:LiberoScripted",
             "solves libero_object from privileged state",
         ),
+        Plugin(
+            "response-scripted",
+            "hylo_eval.agents.response_scripted:ResponseScripted",
+            "answers from the truth, sometimes wrongly",
+        ),
+        Plugin("chat", "hylo_eval.agents.chat:ChatAgent", "a model behind an OpenAI-compatible chat endpoint"),
     ),
     "scorers": (
         Plugin("success", "hylo_eval.scoring.success:Success", "success as the task defines it (success_at)"),
@@ -70,7 +77,40 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "hylo_eval.scoring.counts:SafetyInterventions",
             "actions a safety filter changed or stopped",
         ),
+        Plugin("response", "hylo_eval.scoring.response:TraceResponseScorer", "a text response by the Trace contract"),
+        Plugin(
+            "response_success",
+            "hylo_eval.scoring.response:ResponseSuccess",
+            "answer right, annotation at least tau",
+        ),
+        Plugin("points_in_region", "hylo_eval.scoring.response:PointsInRegion", "share of points in the task's region"),
+        Plugin("exact_count", "hylo_eval.scoring.response:ExactCount", "exactly as many points as asked for"),
+        Plugin("trajectory_rmse", "hylo_eval.scoring.response:TrajectoryRmse", "distance from the true visual trace"),
+        Plugin(
+            "trajectory_similarity",
+            "hylo_eval.scoring.response:TrajectorySimilarity",
+            "that distance on a scale of 0 to 1; no trace is 0",
+        ),
         Plugin("latency_p95", "hylo_eval.scoring.latency:LatencyP95", "95th percentile of seconds per reply"),
+        Plugin("reward_sum", "hylo_eval.scoring.reward:RewardSum", "sum of the environment's rewards"),
+        Plugin(
+            "action_smoothness",
+            "hylo_eval.scoring.smoothness:ActionSmoothness",
+            "RMS second difference of the applied actions; lower is smoother",
+        ),
+        Plugin("progress_best", "hylo_eval.scoring.progress:ProgressBest", "largest share of the goal that held"),
+        Plugin("progress_at_end", "hylo_eval.scoring.progress:ProgressAtEnd", "share of the goal at the last step"),
+        Plugin(
+            "time_to_success",
+            "hylo_eval.scoring.time_to_success:TimeToSuccess",
+            "steps to the first success, restricted to the horizon",
+        ),
+        Plugin(
+            "verdict",
+            "hylo_eval.scoring.verdict:VerdictScorer",
+            "the answer under the task's params.verifier, in process",
+        ),
+        Plugin("grade", "hylo_eval.scoring.grade:GradeScorer", "the latest grade that a verdict grader recorded"),
     ),
     "safety": (
         Plugin("finite", "hylo_eval.safety.finite:NonFiniteGuard", "refuses actions that are not finite"),
@@ -78,7 +118,13 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
         Plugin("rate", "hylo_eval.safety.rate:RateLimit", "bounds the change from one action to the next"),
         Plugin("box", "hylo_eval.safety.workspace:WorkspaceBox", "keeps the end effector in a box"),
     ),
-    "graders": (),
+    "graders": (
+        Plugin(
+            "verdict",
+            "hylo_eval.grading.verdict:VerdictGrader",
+            "a verifier.toml of any mode, on a workspace or an answer",
+        ),
+    ),
 }
 
 
@@ -101,7 +147,11 @@ def ref_of(kind: Kind, name: str) -> str:
     Raises:
         EvalError: Neither; the text suggests near names.
     """
-    table = {plugin.name: plugin.ref for plugin in plugins(kind)}
+    # Entry points are read last: looking through what is installed takes milliseconds.
+    built_in = {plugin.name: plugin.ref for plugin in BUILT_IN[kind]}
+    if name in built_in:
+        return built_in[name]
+    table = built_in if ":" in name else {plugin.name: plugin.ref for plugin in plugins(kind)}
     if name in table:
         return table[name]
     if ":" in name:

@@ -24,8 +24,8 @@ class Reply:
     """What an agent answers to one observation.
 
     Attributes:
-        actions: One action, shape (action_size,), where ``spec.replan`` is 1; a chunk, shape (horizon, action_size), row
-            0 first, with at least ``spec.replan`` rows; or text. Copied: the array may be filled again.
+        actions: One action, shape (action_size,), where ``spec.replan`` is 1; a chunk, shape (horizon, action_size),
+            row 0 first, with at least ``spec.replan`` rows; or text. Copied: the array may be filled again.
         transport_seconds: Seconds spent on the wire, where the agent lives elsewhere.
         metadata: JSON kept in the trace beside the step (raw model reply, token counts).
     """
@@ -110,5 +110,7 @@ class MeetsEnv(Protocol):
 
 def meet_env(agent: object, env_spec: EnvSpec) -> None:
     """Introduce an agent to an env just made; agents that adapt to nothing have no ``meet``, and nothing happens."""
-    if isinstance(agent, MeetsEnv):
-        agent.meet(env_spec)
+    # Not isinstance(agent, MeetsEnv): from Python 3.12 on that does not see what an agent passes on from another.
+    meet = getattr(agent, "meet", None)
+    if meet is not None:
+        meet(env_spec)

@@ -9,6 +9,9 @@ def main() -> None:
 
     # SIGTERM ends like SIGINT, with 130; a run that has begun has its own handler.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    from hylo_eval.cli.group import run
-
+    try:
+        from hylo_eval.cli.group import run
+    except KeyboardInterrupt:
+        # Pressed before there was anything to stop.
+        raise SystemExit(130) from None
     run()

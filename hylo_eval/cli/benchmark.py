@@ -1,10 +1,10 @@
-"""``hylo-eval benchmark``: show, validate and freeze definitions."""
+"""``hylo-eval benchmark``: show, validate, freeze and import definitions."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -22,7 +22,7 @@ _SHOWN_CHANGES = 40
 
 @click.group(cls=SuggestingGroup)
 def benchmark() -> None:
-    """Show, validate or freeze a benchmark."""
+    """Show, validate, freeze or import a benchmark."""
 
 
 @benchmark.command()
@@ -115,6 +115,63 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
         for benchmark_id, found in changes.items():
             _print_changes(benchmark_id, found)
     return EXIT_USAGE if any(changes.values()) else 0
+
+
+@benchmark.command("import-responses")
+@click.argument("source", metavar="FILE.jsonl", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="BENCH.toml",
+    help="Where to write; the pictures lie in its folder or below.",
+)
+@click.option("--id", "benchmark_id", default="", metavar="ID", help="Default: the stem of BENCH.toml.")
+@click.option(
+    "--tau",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Least annotation reward that counts as success.",
+)
+@click.option(
+    "--coordinate-unit",
+    type=click.Choice(["pixel", "unit", "per_mille", "percent"]),
+    default="pixel",
+    show_default=True,
+    help="What the prompts ask coordinates in; truths are in pixels.",
+)
+@click.option(
+    "--coordinate-order",
+    type=click.Choice(["xy", "yx"]),
+    default="xy",
+    show_default=True,
+    help="Which axis the prompts ask for first.",
+)
+def import_responses(
+    *,
+    source: Path,
+    output: Path,
+    benchmark_id: str,
+    tau: float,
+    coordinate_unit: Literal["pixel", "unit", "per_mille", "percent"],
+    coordinate_order: Literal["xy", "yx"],
+) -> int:
+    """Make a benchmark of a JSONL file: one object a line with image, prompt, answer and annotation.
+
+    Each picture is recorded by its path relative to BENCH.toml and by its SHA-256.
+    """
+    from hylo_eval.freezing import write_frozen
+    from hylo_eval.response_benchmarks.importing import ImportOptions, import_responses
+
+    if output.suffix != ".toml":
+        raise click.UsageError(f"a benchmark file ends in .toml, not {output.name!r}")
+    options = ImportOptions(annotation_tau=tau, coordinate_unit=coordinate_unit, coordinate_order=coordinate_order)
+    made = import_responses(source, output, benchmark_id=benchmark_id, options=options)
+    for path in write_frozen([made], output, as_folder=False):
+        click.echo(f"{path}: {len(made.tasks)} questions")
+    return 0
 
 
 def _with_env(found: Benchmark) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import click
 from hylo_core.errors import describe_error
 from hylo_core.task import Predicate, SeedInit, TaskSpec
 from hylo_eval import plugins
-from hylo_eval.benchmarks import benchmark_files, env_of, find_benchmark, load_benchmark
+from hylo_eval.benchmarks import benchmark_files, benchmark_folder, env_of, find_benchmark, load_benchmark
 from hylo_eval.cli.group import EXIT_USAGE
 from hylo_eval.cli.terminal import console, print_hanging, printable
 from hylo_eval.errors import EnvError, EvalError
@@ -67,7 +67,7 @@ def check_env(*, name: str, task: str | None, env_arg: tuple[str, ...], as_json:
         from hylo_eval.evaluation.making import make_env_factory
 
         subject = find_subject(name, task)
-        made = make_env_factory(subject.env, subject.defaults, given)
+        made = make_env_factory(subject.env, subject.defaults, given, folder=benchmark_folder(name))
         try:
             report = check(made.value, subject.task, seeds=subject.seeds, **made.options)
         except EvalError:

@@ -16,8 +16,12 @@ import click
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
+    "rescore": ("hylo_eval.cli.rescore:rescore", "Score the traces of finished runs again, without a simulator."),
+    "compare": ("hylo_eval.cli.compare:compare", "Compare two runs, pair by pair, for people."),
+    "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),
+    "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
-    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate or freeze a benchmark."),
+    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze or import a benchmark."),
     "check-env": ("hylo_eval.cli.check_env:check_env", "Check an environment against the contract."),
     "doctor": (
         "hylo_eval.cli.doctor:doctor",
@@ -28,6 +32,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 }
 """Name, reference and one line of every command."""
 
+EXIT_CLOSED: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_INCOMPLETE: Final = 3
 EXIT_INTERRUPTED: Final = 130

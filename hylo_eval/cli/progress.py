@@ -9,6 +9,7 @@ from hylo_eval.cli.terminal import console, printable_line
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
+    from hylo_eval.evaluation.score_pool import RecordedScores
     from hylo_eval.evaluation.worker import Episode
 
 
@@ -45,8 +46,8 @@ class Progress:
             again = f" (attempt {attempt})" if attempt > 1 else ""
             self._bar.update(self._row, description=printable_line(instance.key) + again)
 
-    def finished(self, episode: Episode) -> None:
-        """An episode has its outcome."""
+    def finished(self, episode: Episode | RecordedScores) -> None:
+        """An episode has its outcome, or its scores."""
         self._done += 1
         if self._bar is not None:
             self._bar.advance(self._row)

@@ -10,9 +10,16 @@ import attrs
 import click
 
 from hylo_core.errors import describe_error
-from hylo_eval.benchmarks import env_of, find_benchmark
+from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
-from hylo_eval.cli.terminal import console, describe_abstentions, describe_summary, printable, printable_line
+from hylo_eval.cli.terminal import (
+    console,
+    describe_precision,
+    print_abstentions,
+    print_summaries,
+    printable,
+    printable_line,
+)
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -82,7 +89,12 @@ def evaluate_command(**options: Any) -> EvalResult:
         max_steps=options["max_steps"],
     )
     env_name, env_defaults = env_of(benchmark)
-    env = making.make_env_factory(env_name, env_defaults, split_pairs(options["env_arg"], "--env-arg"))
+    env = making.make_env_factory(
+        env_name,
+        env_defaults,
+        split_pairs(options["env_arg"], "--env-arg"),
+        folder=benchmark_folder(options["benchmark"]),
+    )
     agent = making.make_agent(options["agent"], split_pairs(options["agent_arg"], "--agent-arg"))
     scorers = [making.make_scorer(name) for name in options["scorers"]] or None
     safety = making.make_safety(options["safety"])
@@ -133,39 +145,43 @@ def _as_json(result: EvalResult) -> dict[str, Any]:
         "run": str(result.run.path),
         "log": str(result.log_path),
         "benchmark": result.log.benchmark.to_dict(),
-        "agent": {"name": result.log.agent.name, "version": result.log.agent.version},
+        "agent": {
+            "name": result.log.agent.name,
+            "version": result.log.agent.version,
+            "chunk_length": result.agent_spec.chunk_length,
+            "replan": result.agent_spec.replan,
+        },
         "complete": result.complete,
         "exit_code": result.exit_code,
         "scores": {name: attrs.asdict(summary) for name, summary in result.summaries.items()},
+        "initial_states": attrs.asdict(result.initial_states),
         "disagreements": result.disagreements,
         "unknown": [difference.path for difference in result.differences],
     }
 
 
 def _print_report(result: EvalResult) -> None:
-    from rich.table import Table
-
     out = console()
-    log = result.log
+    log, spec = result.log, result.agent_spec
     out.print(
         f"{printable_line(log.benchmark.id)} ({printable_line(log.benchmark.split)}), "
-        f"agent {printable_line(log.agent.name)} {printable_line(log.agent.version)}"
+        f"agent {printable_line(log.agent.name)} {printable_line(log.agent.version)}, "
+        f"chunk length {spec.chunk_length}, replan {spec.replan}"
     )
-    table = Table(box=None, pad_edge=False)
-    for column in ("score", "mean", "95 % interval", "scored"):
-        table.add_column(column, no_wrap=True)
-    for name, summary in result.summaries.items():
-        table.add_row(printable_line(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
-    out.print(table)
+    print_summaries(out, result.summaries)
     _print_notes(result)
     out.print(f"run: {printable_line(str(result.run.path))}")
 
 
 def _print_notes(result: EvalResult) -> None:
     out = console()
-    for name, summary in result.summaries.items():
-        if summary.n_abstained:
-            out.print(describe_abstentions(printable_line(name), summary))
+    states = result.initial_states
+    again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
+    out.print(f"distinct initial states: {states.distinct}{again}")
+    primary, summary = next(iter(result.summaries.items()))
+    if hint := describe_precision(printable(primary), summary):
+        out.print(hint)
+    print_abstentions(out, result.summaries)
     statuses: dict[str, int] = {}
     for sample in result.log.samples:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1

@@ -1,33 +1,39 @@
-"""What goes to a terminal: untrusted text made harmless, numbers as people read them."""
+"""What goes to a terminal: tables, hanging texts, numbers as people read them."""
 
 from __future__ import annotations
 
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from hylo_eval.report.text import number, percent, printable, printable_line
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
     from hylo_eval.scoring.aggregate import ScoreSummary
 
 
+__all__ = [
+    "console",
+    "describe_abstentions",
+    "describe_precision",
+    "describe_summary",
+    "number",
+    "percent",
+    "print_hanging",
+    "print_table",
+    "printable",
+    "printable_line",
+]
+
+_WIDE = 0.3
+"""Width of an interval of a rate from which on a hint says how many episodes it takes."""
+_USEFUL = 0.2
+"""The width the hint aims at: ten points to each side."""
 _ENDLESS = 100_000
 """Columns of what is not a terminal: a pipe or a file has lines of any length."""
-
-
-def printable(text: str) -> str:
-    """Text without control characters: a task's name must not move the cursor or change colours."""
-    return "".join(
-        character if character.isprintable() or character in "\n\t" else f"\\x{ord(character):02x}"
-        for character in text
-    )
-
-
-def printable_line(text: str) -> str:
-    """Printable text without line breaks: what is one entry must not look like several."""
-    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -98,21 +104,23 @@ def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> Non
         out.print(Text(" " * len(head) + line))
 
 
-def percent(share: float) -> str:
-    """``0.7`` as ``70.0 %``; ``0.0 %`` and ``100.0 %`` are said of nothing else than none and all."""
-    text = ""
-    for digits in range(1, 6):
-        text = f"{100 * share:.{digits}f}"
-        if (float(text) == 0.0) == (share == 0.0) and (float(text) == 100.0) == (share == 1.0):
-            break
-    return f"{text} %"
+def print_summaries(out: Console, summaries: Mapping[str, ScoreSummary]) -> None:
+    """One row a scorer: mean, interval, how many episodes were scored."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("score", "mean", "95 % interval", "scored"):
+        table.add_column(column, no_wrap=True)
+    for name, summary in summaries.items():
+        table.add_row(printable_line(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
+    out.print(table)
 
 
-def number(value: float, unit: str = "") -> str:
-    """A mean with four significant digits and its unit; short times in milliseconds."""
-    if unit == "s" and abs(value) < 1:
-        value, unit = 1000 * value, "ms"
-    return f"{value:.4g} {unit}".rstrip()
+def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary]) -> None:
+    """One line for each scorer that abstained."""
+    for name, summary in summaries.items():
+        if summary.n_abstained:
+            out.print(describe_abstentions(printable_line(name), summary))
 
 
 def describe_summary(summary: ScoreSummary) -> tuple[str, str]:
@@ -123,6 +131,22 @@ def describe_summary(summary: ScoreSummary) -> tuple[str, str]:
         return number(summary.mean, summary.unit), ""
     interval = summary.interval
     return percent(summary.mean), f"[{percent(interval[0])}, {percent(interval[1])}]" if interval else ""
+
+
+def describe_precision(name: str, summary: ScoreSummary) -> str:
+    """How far the episodes carry, where they are too few to say much; else nothing."""
+    if summary.interval is None:
+        return ""
+    low, high = summary.interval
+    if high - low <= _WIDE:
+        return ""
+    from hylo_eval.scoring.intervals import trials_for_width
+
+    episodes = "1 episode leaves" if summary.n_scored == 1 else f"{summary.n_scored} episodes leave"
+    return (
+        f"{name}: {episodes} an interval of {100 * (high - low):.0f} points; "
+        f"{trials_for_width(_USEFUL)} would leave at most {100 * _USEFUL:.0f}"
+    )
 
 
 def describe_abstentions(name: str, summary: ScoreSummary) -> str:

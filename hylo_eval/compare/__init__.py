@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         task_of,
     )
     from hylo_eval.compare.cluster import ClusterComparison, DurkalskiTest, cluster_compare, cluster_tables
+    from hylo_eval.compare.comparability import EvidenceRefused, pair_evidence
     from hylo_eval.compare.continuous import (
         ContinuousComparison,
         HodgesLehmann,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from hylo_eval.compare.decision import Decision, GateRule, decide, sequential_verdict
     from hylo_eval.compare.differences import PairedDifferences, paired_differences
     from hylo_eval.compare.effect import Effect, Scenario, attainability, measure_effect, scenarios
+    from hylo_eval.compare.evidence import PairedEvidence, RunEvidence
+    from hylo_eval.compare.gate import GateOutcome, GatePolicy, apply_policy
     from hylo_eval.compare.guards import Guard, margin_guard, rise_guard
     from hylo_eval.compare.holm import holm_adjust
     from hylo_eval.compare.mcnemar import (
@@ -68,7 +71,10 @@ __all__ = [
     "Decision",
     "DurkalskiTest",
     "Effect",
+    "EvidenceRefused",
     "ExactMcNemar",
+    "GateOutcome",
+    "GatePolicy",
     "GateRule",
     "GroupComparison",
     "Guard",
@@ -78,9 +84,11 @@ __all__ = [
     "PairTable",
     "PairedComparison",
     "PairedDifferences",
+    "PairedEvidence",
     "PairsPlan",
     "PermutationComparison",
     "RestrictedMeanComparison",
+    "RunEvidence",
     "Scenario",
     "SequentialLook",
     "SideOutcome",
@@ -88,6 +96,7 @@ __all__ = [
     "TippingPoint",
     "VarianceSplit",
     "adjust_groups",
+    "apply_policy",
     "attainability",
     "bootstrap_mean_interval",
     "cluster_compare",
@@ -111,6 +120,7 @@ __all__ = [
     "measure_effect",
     "minimal_detectable_effect",
     "noise_floor",
+    "pair_evidence",
     "paired_compare",
     "paired_differences",
     "paired_permutation",
@@ -139,6 +149,8 @@ _HOMES = {
     "DurkalskiTest": "cluster",
     "cluster_compare": "cluster",
     "cluster_tables": "cluster",
+    "EvidenceRefused": "comparability",
+    "pair_evidence": "comparability",
     "ContinuousComparison": "continuous",
     "HodgesLehmann": "continuous",
     "compare_continuous": "continuous",
@@ -154,6 +166,11 @@ _HOMES = {
     "attainability": "effect",
     "measure_effect": "effect",
     "scenarios": "effect",
+    "PairedEvidence": "evidence",
+    "RunEvidence": "evidence",
+    "GateOutcome": "gate",
+    "GatePolicy": "gate",
+    "apply_policy": "gate",
     "Guard": "guards",
     "margin_guard": "guards",
     "rise_guard": "guards",

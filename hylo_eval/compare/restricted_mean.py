@@ -17,12 +17,12 @@ import attrs
 from hylo_core.errors import ContractError
 from hylo_eval.compare.checks import require_between
 from hylo_eval.compare.permutation import PermutationComparison, paired_permutation
+from hylo_eval.scoring.survival import NEVER, mean_restricted_time, restricted_time
 
 if TYPE_CHECKING:
     from hylo_eval.compare.pairing import Scores
 
-NEVER = math.inf
-"""The time to success of an episode that ended without one, for whatever reason."""
+__all__ = ["NEVER", "RestrictedMeanComparison", "compare_time_to_success"]
 
 
 @attrs.frozen(kw_only=True)
@@ -89,15 +89,16 @@ def _restricted(side: str, times: Scores, horizon: float) -> dict[str, float | N
     for key, time in times.items():
         if time is None:
             restricted[key] = None
-        elif isinstance(time, bool) or not isinstance(time, (int, float)) or not time >= 0:
-            raise ContractError(f"must be a time of at least 0 or NEVER, got {time!r}", path=f"{side}[{key!r}]")
-        else:
-            restricted[key] = min(float(time), horizon)
+            continue
+        try:
+            restricted[key] = restricted_time(time, horizon)
+        except ContractError as error:
+            raise error.under(f"{side}[{key!r}]") from None
     return restricted
 
 
 def _mean(restricted: dict[str, float | None], keys: tuple[str, ...]) -> float | None:
-    return math.fsum(restricted[key] or 0.0 for key in keys) / len(keys) if keys else None
+    return mean_restricted_time([restricted[key] or 0.0 for key in keys])
 
 
 def _censored(times: Scores, keys: tuple[str, ...], horizon: float) -> int:

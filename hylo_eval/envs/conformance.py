@@ -80,9 +80,13 @@ class _Subject:
         instance = self.instances[index]
         return (env or self.env).reset(seed=instance.seed, options={"instance": instance})
 
-    def action(self, generator: np.random.Generator) -> NDArray[Any]:
-        """A random action within the bounds; unbounded entries are drawn from [-1, 1]."""
+    def action(self, generator: np.random.Generator) -> NDArray[Any] | str:
+        """A random action within the bounds; unbounded entries are drawn from [-1, 1]; text is a number."""
+        import gymnasium
+
         space = self.env.action_space
+        if isinstance(space, gymnasium.spaces.Text):
+            return str(generator.integers(1000))[: space.max_length]
         if not hasattr(space, "low"):
             raise NotApplicable(f"actions are {space}, which this rule does not draw")
         low = np.where(np.isfinite(space.low), space.low, -1.0)
@@ -260,6 +264,8 @@ def _unknown_option_is_refused(subject: _Subject) -> None:
 def _action_is_left_alone(subject: _Subject) -> None:
     subject.reset()
     action = subject.action(np.random.default_rng(0))
+    if isinstance(action, str):
+        raise NotApplicable("text cannot be changed")
     before = action.copy()
     action.flags.writeable = False
     subject.env.step(action)

@@ -46,6 +46,9 @@ GOAL = "goal"
 DISAGREEMENT = "disagreement"
 """At any step: True where our evaluation of the goal and the simulator's own check differ (bool)."""
 
+BENCHMARK_FOLDER = "benchmark_folder"
+"""The option of a factory whose tasks name files beside the benchmark file: the harness gives that folder (str)."""
+
 
 @runtime_checkable
 class EnvFactory(Protocol):

@@ -15,7 +15,7 @@ import attrs
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import describe
-from hylo_core.errors import clean_text, describe_error
+from hylo_core.errors import describe_error
 from hylo_core.score import Scorer
 from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
 from hylo_core.task import TaskInstance
@@ -26,11 +26,12 @@ from hylo_eval.errors import AgentError, EnvError, EvalError
 from hylo_eval.evallog.v01 import EvalLog, write_evallog
 from hylo_eval.evaluation.manifest import RunSetup, build_manifest, describe_safety, write_manifest
 from hylo_eval.evaluation.plan import Plan, plan_run
-from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, score_episodes, summaries
+from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.scoring.aggregate import ScoreSummary
 from hylo_eval.scoring.counts import SafetyInterventions, Steps
+from hylo_eval.scoring.initial_states import StateCount, count_states
 from hylo_eval.scoring.latency import LatencyP95
 from hylo_eval.scoring.success import Success
 from hylo_eval.traces.layout import RunFolder
@@ -52,6 +53,7 @@ class EvalResult:
         summaries: One a scorer, by name, in the order given.
         scored: Every episode with its scores, in the order they ran.
         complete: Whether every planned instance has an outcome.
+        agent_spec: What the agent expects and how it acts, after it met the environment.
         differences: What agent and environment do not say or disagree on.
     """
 
@@ -61,6 +63,7 @@ class EvalResult:
     summaries: Mapping[str, ScoreSummary]
     scored: Sequence[ScoredEpisode]
     complete: bool
+    agent_spec: AgentSpec = attrs.field(factory=AgentSpec)
     differences: Sequence[SpecDifference] = ()
 
     @property
@@ -75,6 +78,11 @@ class EvalResult:
     def disagreements(self) -> int:
         """Episodes in which our evaluation of the goal and the simulator's own check differed."""
         return sum(episode.episode.result.disagreements > 0 for episode in self.scored)
+
+    @property
+    def initial_states(self) -> StateCount:
+        """How many different initial states the episodes began in (task, state and model digest)."""
+        return count_states(episode.initial_state for episode in self.scored)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -137,7 +145,7 @@ def evaluate(
         Interrupted: The operator stopped the run; ``evallog.partial.json`` holds what is finished.
     """
     plan = _plan(benchmark, split, plan)
-    scorers = DEFAULT_SCORERS if scorers is None else _checked_scorers(scorers)
+    scorers = DEFAULT_SCORERS if scorers is None else checked_scorers(scorers)
     agent = cast("Agent", _Manifested(agent, manifest)) if manifest is not None else agent
     _check_agent(agent)
     if max_attempts < 1:
@@ -163,7 +171,7 @@ def evaluate(
         run.create()
         write_manifest(content, run.manifest)
         done: list[Episode] = []
-        conclude = partial(_conclude, plan, agent.info, run, scorers, done, differences)
+        conclude = partial(_conclude, plan, setup, run, scorers, done, differences)
         try:
             for episode in worker.episodes(ordered, started):
                 done.append(episode)
@@ -209,19 +217,6 @@ def _check_agent(agent: Any) -> None:
         found = getattr(agent, name, None)
         if not isinstance(found, kind):
             raise AgentError(f"{describe(agent)} is no agent: its {name} is {describe(found)}, not an {kind.__name__}")
-
-
-def _checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
-    names: list[Any] = [getattr(scorer, "name", None) for scorer in scorers]
-    if not names:
-        raise EvalError("a run needs at least one scorer")
-    for name, scorer in zip(names, scorers, strict=True):
-        if not isinstance(name, str) or clean_text(name) != name:
-            raise EvalError(f"{describe(scorer)} is no scorer: its name is {describe(name)}")
-    for name in names:
-        if names.count(name) > 1:
-            raise EvalError(f"two scorers are called {name!r}")
-    return scorers
 
 
 def _preflight(
@@ -288,7 +283,7 @@ def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:
 
 def _conclude(
     plan: Plan,
-    info: AgentInfo,
+    setup: RunSetup,
     run: RunFolder,
     scorers: Sequence[Scorer],
     done: Sequence[Episode],
@@ -296,7 +291,7 @@ def _conclude(
 ) -> EvalResult:
     scored = score_episodes(scorers, done)
     summary = summaries(scorers, scored)
-    log = build_evallog(plan.benchmark, plan.split, info, run.run_id, scored, summary)
+    log = build_evallog(plan.benchmark, plan.split, setup.agent, run.run_id, scored, summary)
     complete = {episode.instance.key for episode in done} == {instance.key for instance in plan.instances}
     path = run.evallog if complete else run.partial_evallog
     write_evallog(log, path)
@@ -307,6 +302,7 @@ def _conclude(
         summaries=summary,
         scored=scored,
         complete=complete,
+        agent_spec=setup.agent_spec,
         differences=differences,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +12,7 @@ import attrs
 from hylo_core.errors import describe_error
 from hylo_eval import plugins
 from hylo_eval.benchmarks import read_toml
+from hylo_eval.envs.protocol import BENCHMARK_FOLDER
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.options import on_record, read_options, split_pairs
 
@@ -26,8 +28,17 @@ class Made:
     options: Mapping[str, Any]
 
 
-def make_env_factory(name: str, defaults: Mapping[str, Any], given: Mapping[str, str]) -> Made:
+def make_env_factory(
+    name: str, defaults: Mapping[str, Any], given: Mapping[str, str], *, folder: Path | None = None
+) -> Made:
     """The env factory of an alias or reference, with a benchmark's default options under those of the command line.
+
+    Args:
+        name: Alias or reference.
+        defaults: The benchmark's options.
+        given: Options of the command line.
+        folder: Where the benchmark file lies. A factory with the option ``benchmark_folder`` gets it; what it reads
+            there is identified by digest, so the place is not part of what the manifest says.
 
     Raises:
         EvalError: No such factory, or an option it does not have.
@@ -37,7 +48,10 @@ def make_env_factory(name: str, defaults: Mapping[str, Any], given: Mapping[str,
         **read_options(factory, defaults, what=f"env {name!r}"),
         **read_options(factory, given, what=f"env {name!r}"),
     }
-    return Made(factory, {"ref": plugins.ref_of("envs", name), "options": on_record(options)}, options)
+    ref = {"ref": plugins.ref_of("envs", name), "options": on_record(options)}
+    if folder is not None and BENCHMARK_FOLDER in inspect.signature(factory).parameters:
+        options = {BENCHMARK_FOLDER: str(folder), **options}
+    return Made(factory, ref, options)
 
 
 def make_agent(name: str, given: Mapping[str, str]) -> Made:

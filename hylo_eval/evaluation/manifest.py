@@ -108,6 +108,7 @@ def describe_safety(filters: Sequence[SafetyFilter]) -> list[Mapping[str, Any]]:
     return [safety_filter.describe() for safety_filter in filters]
 
 
+@cache
 def hylo_version() -> str:
     """The installed version of Hylo."""
     return metadata.version("hylo-eval")

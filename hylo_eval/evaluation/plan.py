@@ -98,7 +98,7 @@ def plan_run(
         instances = [instance for instance in instances if instance.spec.id in chosen]
     if episodes is not None:
         instances = [instance for instance in instances if instance.episode_index < episodes]
-    ordered = _declared_order(benchmark.id, instances)[:max_episodes]
+    ordered = declared_order(benchmark.id, instances)[:max_episodes]
     return Plan(benchmark=benchmark, split=split, instances=tuple(ordered), overrides=FrozenMapping(overrides))
 
 
@@ -145,7 +145,9 @@ def _keyed(instances: Sequence[TaskInstance], key: str, split: str) -> TaskInsta
     raise EvalError(f"split {split!r} has no instance {key!r}{hint}")
 
 
-def _declared_order(benchmark_id: str, instances: Sequence[TaskInstance]) -> list[TaskInstance]:
+def declared_order(benchmark_id: str, instances: Sequence[TaskInstance]) -> list[TaskInstance]:
+    """Instances round by round over the tasks; any selection keeps the order it has in the whole split."""
+
     def place(instance: TaskInstance) -> tuple[int, bytes]:
         drawn = f"hylo.order/v1|{benchmark_id}|{instance.episode_index}|{instance.spec.id}"
         return instance.episode_index, hashlib.sha256(drawn.encode()).digest()

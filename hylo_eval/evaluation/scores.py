@@ -8,66 +8,65 @@ from typing import Any
 import attrs
 
 from hylo_core.benchmark import Benchmark
-from hylo_core.errors import clean_text, describe_error
+from hylo_core.canonical import describe
+from hylo_core.errors import clean_text
 from hylo_core.score import Score, Scorer
-from hylo_core.task import TaskInstance
-from hylo_core.trace import AgentInfo, EpisodeTrace
-from hylo_eval.errors import TraceError
+from hylo_core.trace import AgentInfo
+from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.v01 import EvalLog, LoggedAgent, LoggedBenchmark, Sample
 from hylo_eval.evaluation.worker import Episode
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
-from hylo_eval.scoring.outcome import REASONS, SCORER_ERROR, UNREADABLE
+from hylo_eval.scoring.applying import score_trace
+from hylo_eval.scoring.initial_states import InitialState, initial_state
+from hylo_eval.scoring.outcome import REASONS, TRACE_UNREADABLE
 from hylo_eval.traces.reader import read_trace
 
 
 @attrs.frozen(kw_only=True)
 class ScoredEpisode:
-    """An episode and what each scorer says about it."""
+    """An episode, what it began in and what each scorer says about it."""
 
     episode: Episode
     scores: Mapping[str, Score]
+    initial_state: InitialState | None = None
 
 
-def score_trace(scorers: Sequence[Scorer], trace: EpisodeTrace, task: TaskInstance) -> dict[str, Score]:
-    """What each scorer says; one that raises abstains, so that one bad scorer loses no run."""
-    scores: dict[str, Score] = {}
-    for scorer in scorers:
-        try:
-            score: Any = _plain(scorer.score(trace, task))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a scorer is somebody's code; its failure is an abstention
-            score = Score.abstain(SCORER_ERROR, describe_error(error))
-        if not isinstance(score, Score):
-            score = Score.abstain(SCORER_ERROR, f"returned a {type(score).__name__}, not a Score")
-        elif score.value not in (None, 0.0, 1.0) and getattr(scorer, "binary", False) is True:
-            score = Score.abstain(SCORER_ERROR, f"declares itself binary and says {score.value:g}")
-        scores[scorer.name] = score
-    return scores
+def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
+    """The scorers, refused when there is none or two share a name.
 
-
-def _plain(score: Any) -> Any:
-    """A score whose value is a float of Python's: a subclass (numpy's) or an endless integer cannot be logged."""
-    if not isinstance(score, Score) or score.value is None or type(score.value) is float:
-        return score
-    return attrs.evolve(score, value=float(score.value))
+    Raises:
+        EvalError: Either.
+    """
+    names: list[Any] = [getattr(scorer, "name", None) for scorer in scorers]
+    if not names:
+        raise EvalError("a run needs at least one scorer")
+    for name, scorer in zip(names, scorers, strict=True):
+        if not isinstance(name, str) or clean_text(name) != name:
+            raise EvalError(f"{describe(scorer)} is no scorer: its name is {describe(name)}")
+    for name in names:
+        if names.count(name) > 1:
+            raise EvalError(f"two scorers are called {name!r}")
+    return scorers
 
 
 def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> list[ScoredEpisode]:
     """Score the episodes of a run from their traces; one whose trace is lost or changed is abstained from."""
-    return [ScoredEpisode(episode=episode, scores=_scores(scorers, episode)) for episode in episodes]
+    return [_score(scorers, episode) for episode in episodes]
 
 
-def _scores(scorers: Sequence[Scorer], episode: Episode) -> dict[str, Score]:
+def _score(scorers: Sequence[Scorer], episode: Episode) -> ScoredEpisode:
     try:
-        trace = read_trace(episode.result.path)
+        # Read as re-scoring reads it, so that a scorer sees the same.
+        trace = read_trace(episode.result.path, digests="behaviour")
     except TraceError as error:
         reason = str(error)
     else:
-        if trace.trace_sha256 == episode.result.digests.trace_sha256:
-            return score_trace(scorers, trace, episode.instance)
-        reason = f"{REASONS[UNREADABLE]}: {episode.result.path} is not the file that was written"
-    return {scorer.name: Score.abstain(UNREADABLE, clean_text(reason)) for scorer in scorers}
+        if trace.behaviour_sha256 == episode.result.digests.behaviour_sha256:
+            scores = score_trace(scorers, trace, episode.instance)
+            return ScoredEpisode(episode=episode, scores=scores, initial_state=initial_state(trace))
+        reason = f"{REASONS[TRACE_UNREADABLE]}: {episode.result.path} is not the file that was written"
+    unread = Score.abstain(TRACE_UNREADABLE, clean_text(reason))
+    return ScoredEpisode(episode=episode, scores={scorer.name: unread for scorer in scorers}, initial_state=None)
 
 
 def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dict[str, ScoreSummary]:
@@ -86,10 +85,6 @@ def build_evallog(
     summary: Mapping[str, ScoreSummary],
 ) -> EvalLog:
     """The EvalLog of a run, samples in the benchmark's order whatever order they ran in."""
-    results: dict[str, Any] = {f"{name}_mean": item.mean for name, item in summary.items()}
-    primary = next(iter(summary.values()), None)
-    results["n_episodes"] = len(scored)
-    results["n_scored"] = primary.n_scored if primary else 0
     position = {task.id: index for index, task in enumerate(benchmark.tasks)}
     ordered = sorted(
         scored,
@@ -105,9 +100,16 @@ def build_evallog(
             requires_privileged=benchmark.requires_privileged,
         ),
         agent=LoggedAgent(name=agent.name, version=agent.version, components=agent.components),
-        results=results,
+        results=log_results(summary, len(scored)),
         samples=[_sample(item) for item in ordered],
     )
+
+
+def log_results(summary: Mapping[str, ScoreSummary], n_episodes: int) -> dict[str, Any]:
+    """The log's ``results``: every mean, the number of episodes, and how many of them the first scorer scored."""
+    primary = next(iter(summary.values()), None)
+    means: dict[str, Any] = {f"{name}_mean": item.mean for name, item in summary.items()}
+    return {**means, "n_episodes": n_episodes, "n_scored": primary.n_scored if primary else 0}
 
 
 def _sample(scored: ScoredEpisode) -> Sample:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hylo_core.canonical import check_json, describe
 from hylo_core.errors import ContractError
+from hylo_core.spec import AgentSpec
 from hylo_core.trace import ArrayLayout
 from hylo_eval.agents.protocol import Reply
 from hylo_eval.errors import AgentError
@@ -25,14 +26,15 @@ class ChunkBuffer:
 
     Args:
         action_shape: Of one action; None where actions are text.
-        replan: Actions executed of each reply.
+        spec: Says how many actions a reply holds and how many of them are executed.
         integers: Whether the environment takes integers, so that they stay what they are. Elsewhere they become
             floats: a filter that clips 0 to 0.25 must not see the result cut back to an integer.
     """
 
-    def __init__(self, action_shape: tuple[int, ...] | None, replan: int, *, integers: bool = False) -> None:
+    def __init__(self, action_shape: tuple[int, ...] | None, spec: AgentSpec, *, integers: bool = False) -> None:
         self._shape = action_shape
-        self._replan = replan
+        self._chunk_length = spec.chunk_length
+        self._replan = spec.replan
         self._kept = _PLAIN_INTEGERS if integers else _PLAIN_FLOATS
         self._actions: list[Any] = []
 
@@ -46,7 +48,8 @@ class ChunkBuffer:
         what a filter compares with, what the trace says, or the rest of the chunk.
 
         Raises:
-            AgentError: It is no :class:`Reply`, its actions have another shape or kind, or there are too few.
+            AgentError: It is no :class:`Reply`, its actions have another shape or kind, or there are fewer than the
+                replan count or more than the chunk length: what is on record would not be what was executed.
         """
         if not isinstance(reply, Reply):
             raise AgentError(f"act() must return a Reply, not {type(reply).__name__}")
@@ -56,18 +59,24 @@ class ChunkBuffer:
             return
         if type(actions) is not np.ndarray or actions.dtype.kind not in "fiu":
             actions = _numbers(actions)
-        if actions.shape == self._shape:
-            if self._replan > 1:
-                raise AgentError(f"the reply is one action, fewer than the replan count {self._replan}")
+        single = actions.shape == self._shape
+        if single and self._replan == 1:
             self._actions = [self._owned(actions)]
             return
-        if actions.shape[1:] != self._shape or actions.ndim != len(self._shape) + 1:
+        if single:
+            actions = actions[np.newaxis]
+        elif actions.shape[1:] != self._shape or actions.ndim != len(self._shape) + 1:
             raise AgentError(
                 f"the action has shape {actions.shape}; the environment takes {self._shape}, "
                 f"or a chunk of shape (horizon, {', '.join(map(str, self._shape))})"
             )
-        if len(actions) < self._replan:
-            raise AgentError(f"the chunk holds {len(actions)} actions, fewer than the replan count {self._replan}")
+        count = len(actions)
+        if count < self._replan:
+            raise AgentError(f"the reply holds {_actions(count)}, fewer than the replan count {self._replan}")
+        if count > self._chunk_length:
+            raise AgentError(
+                f"the reply holds {count} actions, more than the chunk length {self._chunk_length} of the agent's spec"
+            )
         # Reversed, so that pop() hands out row 0 first.
         self._actions = list(self._owned(actions[: self._replan])[::-1])
 
@@ -93,6 +102,10 @@ class ChunkBuffer:
         except UnicodeEncodeError as error:
             raise AgentError("the text holds a lone surrogate, which UTF-8 cannot encode") from error
         return actions
+
+
+def _actions(count: int) -> str:
+    return "1 action" if count == 1 else f"{count} actions"
 
 
 def _numbers(actions: Any) -> np.ndarray[Any, Any]:

@@ -16,7 +16,6 @@ import numpy as np
 from hylo_core.canonical import describe
 from hylo_core.errors import clean_text, describe_error, message_of
 from hylo_core.instruction import matches_instruction
-from hylo_core.seeds import derive_seed
 from hylo_core.trace import (
     ArrayLayout,
     BenchmarkRef,
@@ -34,9 +33,10 @@ from hylo_eval.envs.protocol import spec_of
 from hylo_eval.errors import AgentError, EnvError, EvalError, SafetyAbort
 from hylo_eval.rollout.blame import status_of
 from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_integers, volatile_of
+from hylo_eval.rollout.memory import resident_bytes
 from hylo_eval.rollout.observe import ObservationView, read_only
 from hylo_eval.rollout.signals import end_reason, flag, goal_of, reward_of, settle_steps_of, success_of, text_of
-from hylo_eval.rollout.start import describe_start, now
+from hylo_eval.rollout.start import agent_seed, describe_start, now
 from hylo_eval.safety.finite import NonFiniteGuard
 from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
@@ -255,8 +255,7 @@ class _Episode:
         env_spec = spec_of(self.env)
         begin_filters(self.safety, env_spec, self.env.action_space)
         self.phase = "open"
-        seed = derive_seed(self.instance.key, "agent")
-        self.session = self.agent.open_episode(self.instance, instruction, seed)
+        self.session = self.agent.open_episode(self.instance, instruction, agent_seed(self.instance))
         return self.session
 
     def _loop(
@@ -267,7 +266,7 @@ class _Episode:
         clock, env, writer = self.clock, self.env, self.writer
         shape = action_shape(env.action_space)
         choices = None if shape is None or hasattr(env.action_space, "low") else env.action_space
-        buffer = ChunkBuffer(shape, self.agent.spec.replan, integers=takes_integers(env.action_space))
+        buffer = ChunkBuffer(shape, self.agent.spec, integers=takes_integers(env.action_space))
         for index in range(spec.max_steps):
             if self.stop is not None and self.stop():
                 raise KeyboardInterrupt("the run was stopped")
@@ -365,6 +364,9 @@ class _Episode:
     ) -> EpisodeResult:
         close_error = self._close_session()
         volatile: dict[str, Any] = {"finished_at": now(), "seconds": self.clock() - self.started}
+        memory = resident_bytes()
+        if memory is not None:
+            volatile["resident_bytes"] = memory
         if close_error:
             volatile["close_error"] = close_error
         event = EpisodeEnd(

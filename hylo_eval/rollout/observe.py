@@ -30,10 +30,9 @@ class ObservationView:
             raise EnvError(f"an observation must be a mapping from text to arrays, not {type(observation).__name__}")
         self.layouts = {_key(key): _layout(key, value) for key, value in observation.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         self._keys = frozenset(self.layouts)
-        self._arrays = {
-            key: (value.shape, value.dtype)
-            for key, value in cast("Mapping[str, Any]", observation).items()
-            if type(value) is np.ndarray
+        members = cast("Mapping[str, Any]", observation)
+        self._arrays: dict[str, tuple[tuple[int, ...], Any]] = {
+            key: (value.shape, value.dtype) for key, value in members.items() if type(value) is np.ndarray
         }
         self._numbers, self._pictures = split_observation(observation)  # pyright: ignore[reportUnknownArgumentType]
 
@@ -44,7 +43,7 @@ class ObservationView:
             EnvError: A key has come or gone since the reset, or a value has another shape or type than at the reset:
                 what the start event says of the observations would be wrong.
         """
-        if type(observation) is not dict and not isinstance(observation, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(observation, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise EnvError(f"an observation must be a mapping from text to arrays, not {type(observation).__name__}")
         if observation.keys() != self._keys:  # pyright: ignore[reportUnnecessaryComparison]
             changed = sorted(self._keys ^ set(observation))

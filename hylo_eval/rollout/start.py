@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from hylo_core.seeds import derive_seed
 from hylo_core.trace import ArrayLayout, BenchmarkRef, EpisodeStart
 from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.rollout.chunks import action_layout
@@ -38,6 +39,7 @@ def describe_start(
         action=action_layout(getattr(env, "action_space", None)),
         versions=versions_of(env),
         renderer=renderer_of(env),
+        seeds={"env": instance.seed, "agent": agent_seed(instance)},
         volatile={
             "episode_id": episode_id(instance.key, attempt),
             "attempt": attempt,
@@ -46,6 +48,11 @@ def describe_start(
             "pid": os.getpid(),
         },
     )
+
+
+def agent_seed(instance: TaskInstance) -> int:
+    """The seed for every random number of the agent in this episode."""
+    return derive_seed(instance.key, "agent")
 
 
 def now() -> str:

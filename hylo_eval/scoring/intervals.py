@@ -22,3 +22,12 @@ def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> tu
     low = 0.0 if successes == 0 else (centre - spread) / scale
     high = 1.0 if successes == trials else (centre + spread) / scale
     return low, high
+
+
+def trials_for_width(width: float, confidence: float = 0.95) -> int:
+    """Trials after which Wilson's interval is at most ``width`` wide, whatever the rate.
+
+    The interval is widest at a rate of one half, where its width is ``z / sqrt(n + z * z)``.
+    """
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    return max(1, math.ceil((z / width) ** 2 - z * z))

@@ -1,11 +1,18 @@
-"""Success: at any step, at the last step, and as the task defines it."""
+"""Success: at any step, at the last step, and as the task defines it.
+
+Where the task's predicate is ``response_correct`` the environment judges nothing: all three score the recorded
+text against the truth in the task's params, so that no two of them can disagree about a response.
+"""
 
 from __future__ import annotations
 
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
-from hylo_core.trace import EpisodeStatus, EpisodeTrace
-from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention
+from hylo_core.trace import EpisodeTrace
+from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention, failure
+
+RESPONSE_CORRECT = "response_correct"
+"""The builtin predicate that is scored from the text of the response."""
 
 
 class SuccessOnce:
@@ -19,9 +26,11 @@ class SuccessOnce:
         abstained = abstention(trace)
         if abstained is not None:
             return abstained
-        failed = _ended_badly(trace)
-        if failed is not None:
-            return failed
+        failed = failure(trace)
+        if failed:
+            return Score(0.0, failed)
+        if _is_response(task):
+            return _response_success(trace, task)
         first = next((step.index for step in trace.steps if step.success), None)
         if first is None:
             return Score(0.0, f"no success in {len(trace.steps)} steps")
@@ -42,9 +51,11 @@ class SuccessAtEnd:
         abstained = abstention(trace)
         if abstained is not None:
             return abstained
-        failed = _ended_badly(trace)
-        if failed is not None:
-            return failed
+        failed = failure(trace)
+        if failed:
+            return Score(0.0, failed)
+        if _is_response(task):
+            return _response_success(trace, task)
         at_end = trace.end.success_at_end if trace.end else None
         if at_end is None:
             return Score.abstain(ENDED_ON_SUCCESS, REASONS[ENDED_ON_SUCCESS])
@@ -63,9 +74,11 @@ class Success:
         return scorer.score(trace, task)
 
 
-def _ended_badly(trace: EpisodeTrace) -> Score | None:
-    if trace.status is EpisodeStatus.SAFETY_ABORT:
-        return Score(0.0, "a safety filter stopped the episode")
-    if trace.status is EpisodeStatus.SIM_UNSTABLE:
-        return Score(0.0, f"the simulation became unstable: {trace.end.reason if trace.end else ''}")
-    return None
+def _is_response(task: TaskInstance) -> bool:
+    return task.spec.success.name == RESPONSE_CORRECT
+
+
+def _response_success(trace: EpisodeTrace, task: TaskInstance) -> Score:
+    from hylo_eval.scoring.response import ResponseSuccess
+
+    return ResponseSuccess().score(trace, task)

@@ -1,4 +1,4 @@
-"""Writing whole files so that a reader never sees half of one."""
+"""Writing whole files so that a reader never sees half of one, and no file is written over."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from pathlib import Path
 from hylo_eval.errors import EvalError
 
 
+def neighbour_of(path: Path) -> Path:
+    """Where a file is written before it gets its name: the same folder, hidden, one a process."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a temporary neighbour, then rename it over ``path``.
 
     Raises:
         EvalError: The file cannot be written.
     """
-    neighbour = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    neighbour = neighbour_of(path)
     try:
         neighbour.write_bytes(data)
         neighbour.replace(path)
@@ -22,3 +27,31 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise EvalError(f"cannot write {path}: {error.strerror}") from error
     finally:
         neighbour.unlink(missing_ok=True)
+
+
+def write_once(path: Path, data: bytes) -> None:
+    """Write a file that must not exist yet, atomically; see :func:`name_once`."""
+    neighbour = neighbour_of(path)
+    try:
+        neighbour.write_bytes(data)
+        name_once(neighbour, path)
+    finally:
+        neighbour.unlink(missing_ok=True)
+
+
+def name_once(written: Path, path: Path) -> None:
+    """Give a whole file its final name in the same folder; of two processes, one gets it.
+
+    Raises:
+        FileExistsError: The name is taken; what has it stays as it is.
+    """
+    try:
+        path.hardlink_to(written)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: reserve the name, then fill it.
+        path.touch(exist_ok=False)
+        written.replace(path)
+    else:
+        written.unlink()

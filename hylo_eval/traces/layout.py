@@ -66,6 +66,23 @@ class RunFolder:
         """The folder of the traces."""
         return self.path / "episodes"
 
+    def scores(self, name: str) -> Path:
+        """The log of a later scoring.
+
+        Raises:
+            EvalError: The name is no plain file name.
+        """
+        if not _RUN_ID.fullmatch(name):
+            raise EvalError(
+                f"{name!r} is no name of a scoring: at most 128 letters, digits, '.', '_' and '-', "
+                "a letter or digit first"
+            )
+        return self.path / "scores" / f"{name}.json"
+
+    def score_details(self, name: str) -> Path:
+        """What the log of a later scoring cannot hold: explanations and metadata, a line an episode."""
+        return self.scores(name).with_name(f"{name}.jsonl")
+
     def trace(self, episode: str) -> Path:
         """The trace of an episode id."""
         return self.episodes / f"{episode}.jsonl"

@@ -80,7 +80,7 @@ class TraceWriter:
         except FileExistsError as error:
             raise EvalError(f"another process is writing {self._partial}, or died doing so") from error
         except OSError as error:
-            raise EvalError(f"cannot write the trace {self._partial}: {error.strerror}") from error
+            raise self._unwritable(error) from error
         self._file = os.fdopen(descriptor, "wb")
 
     def start(self, event: EpisodeStart) -> None:
@@ -179,7 +179,13 @@ class TraceWriter:
         try:
             yield
         except OSError as error:
-            raise EvalError(f"cannot write the trace {self._partial}: {error.strerror}") from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> EvalError:
+        return EvalError(
+            f"cannot write the trace {self._partial}: {error.strerror}",
+            fix="make room, or choose another --run-root; episodes that are finished are kept",
+        )
 
     def __enter__(self) -> Self:
         return self

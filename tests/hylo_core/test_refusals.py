@@ -10,6 +10,7 @@ import pytest
 
 from hylo_core import (
     ActionSlice,
+    AgentInfo,
     AgentSpec,
     Benchmark,
     EnvSpec,
@@ -17,10 +18,12 @@ from hylo_core import (
     Predicate,
     Score,
     SeedInit,
+    StateSpec,
     TaskInstance,
     TaskSpec,
 )
 from hylo_core.errors import ContractError
+from hylo_core.trace import ArrayLayout
 from hylo_eval.benchmarks import load_benchmark
 
 
@@ -196,6 +199,10 @@ def test_an_instance_refuses_a_bad_seed(seed: Any, reason: str) -> None:
         ),
         (lambda: EnvSpec(control_hz="20"), "control_hz", "must be a number, not '20'"),
         (lambda: AgentSpec(chunk_length=4, replan=5), "replan", "must be at most chunk_length (4), not 5"),
+        (lambda: AgentInfo(name="a", trained_on="b/heldout"), "trained_on", "must be a list, not 'b/heldout'"),
+        (lambda: AgentInfo(name="a", trained_on=[1]), "trained_on[0]", "must be text, not 1"),
+        (lambda: ArrayLayout(shape=(2.0,)), "shape[0]", "must be an integer, not 2.0"),
+        (lambda: StateSpec(name="a", privileged=1), "privileged", "must be true or false, not 1"),
     ],
 )
 def test_other_contracts_refuse_bad_members(build: Callable[[], object], path: str, reason: str) -> None:

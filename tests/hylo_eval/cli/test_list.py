@@ -34,7 +34,14 @@ def test_what_is_not_installed_says_no_and_how_to_get_it(hylo, monkeypatch):
     monkeypatch.setattr(families, "has_module", lambda name: name.startswith("hylo_eval."))
     outcome = hylo("list", "envs")
     here = {line.split()[0]: line.split()[1] for line in outcome.out.splitlines()[1:]}
-    assert here == {"reach": "yes", "fetch": "no", "metaworld": "no", "libero": "no", "gymnasium": "yes"}
+    assert here == {
+        "reach": "yes",
+        "fetch": "no",
+        "metaworld": "no",
+        "libero": "no",
+        "gymnasium": "yes",
+        "response": "yes",
+    }
     assert "hylo-eval[fetch]" in outcome.err
     assert "pip" not in outcome.out
 

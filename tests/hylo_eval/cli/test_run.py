@@ -138,6 +138,8 @@ def test_an_agent_that_fails_everywhere_scores_nothing_and_ends_with_3(folder: P
     )
     assert done.returncode == 3, done.stderr
     assert "abstained in 2 of 2: 2 agent_error" in done.stdout
+    assert "agent test 1, chunk length 1, replan 1\n" in done.stdout
+    assert "distinct initial states: 2\n" in done.stdout
     assert "\x1b" not in done.stdout
     log = read_evallog(folder / "runs" / "r" / "evallog.json")
     assert [sample.status for sample in log.samples] == ["agent_error"] * 2
@@ -161,6 +163,8 @@ def test_an_agent_file_and_json_output(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["scores"]["success"]["n_scored"] == 1
+    assert result["initial_states"] == {"distinct": 1, "repeated": 0}
+    assert (result["agent"]["chunk_length"], result["agent"]["replan"]) == (1, 1)
     assert "raw chatter" in done.stderr
     done = hylo(folder, "run", "reach_fixed", "--agent", "agent.toml", "--episodes", "1", "--max-steps", "2", "--json")
     manifest = json.loads((Path(folder, json.loads(done.stdout)["run"]) / "manifest.json").read_text())

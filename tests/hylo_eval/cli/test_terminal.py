@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from hylo_eval.cli.terminal import percent, print_hanging, print_table, printable, printable_line
+from hylo_core import Score
+from hylo_eval.cli.terminal import (
+    describe_precision,
+    percent,
+    print_hanging,
+    print_table,
+    printable,
+    printable_line,
+)
+from hylo_eval.scoring.aggregate import summarise
 
 
 def screen(width: int, *, terminal: bool = True) -> Console:
@@ -55,6 +64,14 @@ def test_hanging_text_elsewhere_is_one_line():
     out = screen(80, terminal=False)
     print_hanging(out, "head  ", "word " * 100 + "\nend")
     assert lines(out) == ["head  " + "word " * 100 + "\\nend"]
+
+
+def test_a_wide_interval_says_how_many_episodes_it_takes():
+    """Three successes in three leave Wilson's [43.8 %, 100 %]; sixty scored episodes need no hint, nor do none."""
+    three, sixty, none = (summarise("success", [Score(1.0)] * scored, binary=True) for scored in (3, 60, 0))
+    expected = "success: 3 episodes leave an interval of 56 points; 93 would leave at most 20"
+    assert describe_precision("success", three) == expected
+    assert describe_precision("success", sixty) == describe_precision("success", none) == ""
 
 
 def test_a_path_is_not_broken():

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from hylo_core import AgentSpec
 from hylo_eval import Reply
 from hylo_eval.errors import AgentError
 from hylo_eval.rollout.chunks import ChunkBuffer, choice, takes_integers, volatile_of
@@ -15,7 +16,7 @@ from hylo_eval.rollout.chunks import ChunkBuffer, choice, takes_integers, volati
 
 def filled(actions: Any, *, replan: int = 1, integers: bool = False) -> ChunkBuffer:
     """A buffer for actions of two entries."""
-    buffer = ChunkBuffer((2,), replan, integers=integers)
+    buffer = ChunkBuffer((2,), AgentSpec(chunk_length=8, replan=replan), integers=integers)
     buffer.fill(Reply(actions))
     return buffer
 
@@ -52,7 +53,7 @@ def test_plain_floats_keep_their_width_and_integers_stay_where_they_are_asked_fo
 
 def test_one_action_is_no_chunk_of_several() -> None:
     """An agent on record with a replan count of 2 is not asked at every step instead."""
-    with pytest.raises(AgentError, match="one action, fewer than the replan count 2"):
+    with pytest.raises(AgentError, match="the reply holds 1 action, fewer than the replan count 2"):
         filled(np.zeros(2), replan=2)
 
 

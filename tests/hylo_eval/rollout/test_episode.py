@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hylo_core import EpisodeStatus, EpisodeTrace
+from hylo_core import EpisodeStatus, EpisodeTrace, derive_seed
 from hylo_eval import AgentError, EnvError, EvalError, FilteredAction, Reply, read_trace, run_episode
 from hylo_eval.errors import SafetyAbort
 from hylo_eval.rollout.episode import EpisodeResult
@@ -252,7 +252,30 @@ def test_a_chunk_shorter_than_the_replan_count_is_an_agent_error(run: Run) -> No
     """Executing fewer than promised would be another protocol than the one on record."""
     agent = FunctionAgent(lambda observation, replies: np.zeros((2, 2)), chunk_length=4, replan=3)
     _, trace = run(agent=agent)
-    assert trace.errors[0].message == "the chunk holds 2 actions, fewer than the replan count 3"
+    assert trace.errors[0].message == "the reply holds 2 actions, fewer than the replan count 3"
+
+
+@pytest.mark.parametrize(
+    ("actions", "spec", "message"),
+    [
+        ((8, 2), {}, "the reply holds 8 actions, more than the chunk length 1 of the agent's spec"),
+        ((2,), {"chunk_length": 4, "replan": 2}, "the reply holds 1 action, fewer than the replan count 2"),
+    ],
+)
+def test_a_reply_that_is_not_what_the_spec_says_is_an_agent_error(
+    run: Run, actions: tuple[int, ...], spec: dict[str, int], message: str
+) -> None:
+    """A chunk nobody declared would lose all but its first action in silence, and the record would say otherwise."""
+    _, trace = run(agent=FunctionAgent(lambda observation, replies: np.zeros(actions), **spec))
+    assert trace.status is EpisodeStatus.AGENT_ERROR
+    assert trace.errors[0].message == message
+
+
+def test_a_chunk_may_end_early_where_enough_of_it_is_executed(run: Run) -> None:
+    """A planner that comes to its end answers with what it has left."""
+    agent = FunctionAgent(lambda observation, replies: np.zeros((2, 2)), chunk_length=4, replan=2)
+    _, trace = run(agent=agent)
+    assert trace.status is EpisodeStatus.COMPLETED
 
 
 def test_no_action_of_one_episode_reaches_the_next(run: Run) -> None:
@@ -318,6 +341,17 @@ def test_equal_episodes_have_equal_behaviour_whatever_the_clock_and_attempt(run:
     assert one.digests.trace_sha256 != two.digests.trace_sha256
     assert first.episode_id.endswith(".1")
     assert second.episode_id.endswith(".2")
+
+
+def test_the_seeds_handed_out_and_the_memory_held_are_on_record(run: Run) -> None:
+    """The env gets the instance's seed, the agent one made of the key alone; memory varies, so it is volatile."""
+    agent = FunctionAgent()
+    _, trace = run(agent=agent, item=instance(seed=7))
+    assert trace.start.seeds == {"env": 7, "agent": derive_seed("unit/task#7", "agent")}
+    assert agent.sessions[0].seed == trace.start.seeds["agent"]
+    assert trace.end is not None
+    # A Python with numpy holds more than one mebibyte and less than a terabyte.
+    assert 2**20 < trace.end.volatile["resident_bytes"] < 2**40
 
 
 def test_another_seed_or_action_is_another_behaviour(run: Run) -> None:

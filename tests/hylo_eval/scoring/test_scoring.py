@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,33 +9,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hylo_core import EpisodeTrace, Score
-from hylo_eval import EvalError, read_trace, run_episode
+from hylo_core import Score
+from hylo_eval import EvalError
 from hylo_eval.safety.bounds import ActionBounds
 from hylo_eval.scoring.aggregate import summarise
 from hylo_eval.scoring.counts import SafetyInterventions, Steps
-from hylo_eval.scoring.intervals import wilson_interval
+from hylo_eval.scoring.intervals import trials_for_width, wilson_interval
 from hylo_eval.scoring.latency import LatencyP95, percentile
 from hylo_eval.scoring.success import Success, SuccessAtEnd, SuccessOnce
-from tests.episodes import FunctionAgent, ScriptedEnv, instance, task
+from tests.episodes import FunctionAgent, ScriptedEnv, task
 
 ON = {"stop_on_success": False}
 
 
-@pytest.fixture
-def traced(tmp_path: Path) -> Any:
-    """Run an episode, return its trace."""
+@given(st.integers(5, 400), st.data())
+def test_so_many_trials_leave_an_interval_of_the_width_whatever_the_rate(half: int, data: st.DataObject) -> None:
+    """The interval of a rate of one half is the widest, and its width asks for exactly its own trials."""
+    trials = 2 * half
+    low, high = wilson_interval(half, trials) or (0.0, 1.0)
+    assert trials_for_width(high - low + 1e-9) == trials
+    other = wilson_interval(data.draw(st.integers(0, trials)), trials) or (0.0, 1.0)
+    assert other[1] - other[0] <= high - low + 1e-12
 
-    def call(
-        env: ScriptedEnv | None = None, agent: FunctionAgent | None = None, spec: Any = None, **options: Any
-    ) -> EpisodeTrace:
-        path = tmp_path / "trace.jsonl"
-        path.unlink(missing_ok=True)
-        item = instance(spec or task())
-        run_episode(env or ScriptedEnv(), agent or FunctionAgent(), item, trace_path=path, **options)
-        return read_trace(path)
 
-    return call
+def test_ten_points_to_each_side_take_93_trials() -> None:
+    """(1.96 / 0.2) ** 2 - 1.96 ** 2 = 92.2."""
+    assert trials_for_width(0.2) == 93
 
 
 @pytest.mark.parametrize(

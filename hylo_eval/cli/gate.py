@@ -1,0 +1,172 @@
+"""``hylo-eval gate``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Generator, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from hylo_eval.cli.compare import read_pair
+from hylo_eval.cli.group import EXIT_CLOSED, EXIT_INCOMPLETE, EXIT_USAGE
+from hylo_eval.cli.terminal import console, print_hanging, printable_line
+
+if TYPE_CHECKING:
+    from hylo_eval.compare.gate import GateOutcome, GatePolicy
+    from hylo_eval.report.junit import Case
+    from hylo_eval.report.sections import Section
+
+EXIT_CODES: Final[Mapping[str, int]] = {"pass": 0, "fail": EXIT_CLOSED, "inconclusive": EXIT_INCOMPLETE}
+"""Verdict -> exit code."""
+
+_ELSEWHERE: Final = ("candidate", "parent", "run_root", "policy", "as_json", "junit", "markdown")
+"""Parameters that are not part of the policy."""
+
+
+@click.command()
+@click.argument("candidate")
+@click.argument("parent")
+@click.option(
+    "--mode",
+    type=click.Choice(["improve", "noninferior", "no-regression"]),
+    default=None,
+    help="Be better; be worse by less than the margin; or be worse on no task.",
+)
+@click.option("--margin", type=float, default=None, help="Difference of success rates that does not matter: .05.")
+@click.option("--metric", default=None, help="The deciding metric, of 0 and 1.  [default: success]")
+@click.option("--alpha", type=float, default=None, help="One-sided significance level.  [default: 0.05]")
+@click.option(
+    "--power", type=float, default=None, help="Of seeing a drop of the margin (no-regression).  [default: 0.8]"
+)
+@click.option("--min-pairs", type=int, default=None, help="Scored pairs below which nothing is decided.  [default: 1]")
+@click.option("--min-coverage", type=float, default=None, help="Share of instances to be scored.  [default: 0.95]")
+@click.option(
+    "--agent-errors",
+    type=click.Choice(["fail", "abstain"]),
+    default=None,
+    help="What the candidate's errors count as.  [default: fail]",
+)
+@click.option("--worst-case", is_flag=True, default=None, help="Turn every abstention against the candidate.")
+@click.option(
+    "--safety-must-not-rise/--no-safety-must-not-rise",
+    default=None,
+    help="Whether safety interventions must not rise significantly.  [default: they must not]",
+)
+@click.option(
+    "--max-latency-regression", type=float, default=None, metavar="SECONDS", help="Allowed rise of reply p95."
+)
+@click.option("--intersect", is_flag=True, default=None, help="Compare the instances both have; leave out the others.")
+@click.option("--allow", multiple=True, metavar="NAME", help="A difference to accept, by name; repeatable.")
+@click.option("--log-only", is_flag=True, default=None, help="Believe the logs; read no trace. Said in the verdict.")
+@click.option(
+    "--policy",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="gate.toml",
+    help="The options above as a file; the command line has the last word.",
+)
+@click.option("--junit", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Write JUnit XML.")
+@click.option("--markdown", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Write Markdown.")
+@click.option("--json", "as_json", is_flag=True, help="The record on standard output, and nothing else there.")
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where runs are looked for by id; the record goes to comparisons/ in it.",
+)
+def gate(**options: Any) -> int:
+    """Decide whether CANDIDATE may replace PARENT: two runs (folders, or ids under the run root).
+
+    Ends with 0 for a pass, 1 for a fail, 2 for bad usage or refused evidence, 3 when the evidence does not decide.
+    """
+    from hylo_eval.compare.comparability import EvidenceRefused
+    from hylo_eval.compare.gate import apply_policy
+    from hylo_eval.report.documents import refusal_document
+    from hylo_eval.report.sections import Section
+
+    policy = _policy(options)
+    if not options["as_json"]:
+        with _readers_may_leave():
+            print_hanging(console(), "rule: ", policy.words())
+    choices = {"allow": policy.allow, "intersect": policy.intersect, "log_only": policy.log_only}
+    try:
+        outcome = apply_policy(policy, read_pair({**options, **choices}, unfinished_refused=False))
+    except EvidenceRefused as refusal:
+        from hylo_eval.report.junit import Case
+
+        document = refusal_document(policy, refusal.differences, exit_code=EXIT_USAGE)
+        sentences = tuple(f"{item.name}: {item.sentence}" for item in refusal.differences)
+        case = Case(f"gate {policy.rule.mode}", "refused", "\n".join(sentences))
+        sections = (Section(title="verdict: refused", sentences=sentences), Section(sentences=(policy.words(),)))
+        _write(options, document, [case], sections)
+        raise
+    return _conclude(outcome, options)
+
+
+def _conclude(outcome: GateOutcome, options: dict[str, Any]) -> int:
+    from hylo_eval.cli.sections import print_sections
+    from hylo_eval.report.documents import gate_document
+    from hylo_eval.report.junit import gate_cases
+    from hylo_eval.report.sections import Section, gate_sections
+
+    code = EXIT_CODES[outcome.decision.verdict]
+    sections = gate_sections(outcome)
+    rule = Section(title="rule", sentences=(outcome.policy.words(),))
+    document = gate_document(outcome, exit_code=code)
+    path, document = _write(options, document, gate_cases(outcome), (rule, *sections))
+    with _readers_may_leave():
+        if options["as_json"]:
+            click.echo(json.dumps(document, indent=2))
+        else:
+            out = console()
+            out.print()
+            print_sections(out, sections)
+            out.print(f"\nrecord: {printable_line(str(path))}")
+    return code
+
+
+def _policy(options: Mapping[str, Any]) -> GatePolicy:
+    from hylo_eval.evaluation.gate_policy import make_policy, read_policy
+
+    values = read_policy(options["policy"]) if options["policy"] is not None else {}
+    given = {name: value for name, value in options.items() if name not in _ELSEWHERE and value not in (None, ())}
+    return make_policy({**values, **given})
+
+
+def _write(
+    options: Mapping[str, Any], document: Mapping[str, Any], cases: Iterable[Case], sections: Iterable[Section]
+) -> tuple[Path, dict[str, Any]]:
+    """Write record and reports before the verdict is printed: what cannot be written is no verdict."""
+    from hylo_eval.evaluation.comparison_records import append_summary, write_record, write_report
+    from hylo_eval.report.junit import render_junit
+    from hylo_eval.report.markdown import render_markdown
+
+    title = f"hylo-eval gate: {document['verdict']}"
+    suite = f"hylo-eval gate {options['candidate']} {options['parent']}"
+    path, complete = write_record(options["run_root"], document)
+    if options["junit"] is not None:
+        write_report(options["junit"], render_junit(suite, cases))
+    page = render_markdown(title, sections)
+    if options["markdown"] is not None:
+        write_report(options["markdown"], page.encode())
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        append_summary(Path(summary), page)
+    return path, complete
+
+
+@contextlib.contextmanager
+def _readers_may_leave() -> Generator[None, None, None]:
+    """Keep the verdict's exit code when whoever reads our output has left."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        # rich turns a broken pipe into SystemExit(1), which here would say that the gate is closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

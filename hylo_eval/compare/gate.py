@@ -1,0 +1,148 @@
+"""The version gate: a policy applied to comparable evidence. Pure; reading runs and writing records is elsewhere."""
+
+from __future__ import annotations
+
+import attrs
+
+from hylo_core.errors import ContractError
+from hylo_eval.compare.checks import require_between
+from hylo_eval.compare.continuous import compare_continuous
+from hylo_eval.compare.decision import Decision, GateRule, decide
+from hylo_eval.compare.evidence import PairedEvidence
+from hylo_eval.compare.guards import Guard, margin_guard, rise_guard
+from hylo_eval.compare.permutation import paired_permutation
+from hylo_eval.compare.summary import KNOWN_METRICS, BinarySummary, metric_of, summarise_binary
+
+SAFETY = "safety_interventions"
+LATENCY = "latency_p95"
+
+
+def _finite_or_none(_: object, attribute: attrs.Attribute[float | None], value: float | None) -> None:
+    if value is not None:
+        require_between(value, attribute.name, 0.0, 3600.0, closed=True)
+
+
+@attrs.frozen(kw_only=True)
+class GatePolicy:
+    """What a candidate must show, and which evidence is admitted.
+
+    Attributes:
+        rule: The rule of the primary metric.
+        metric: The primary metric, which says 0 or 1.
+        safety_must_not_rise: Whether safety interventions must not rise significantly.
+        max_latency_regression: Largest rise of the 95th percentile of reply times, in seconds; None for any.
+        allow: Exceptions by name (`hylo_eval.compare.comparability.EXCEPTIONS`).
+        intersect: Whether instances that only one run has are left out.
+        log_only: Whether the logs are believed without reading the traces.
+
+    Raises:
+        ContractError: A value is outside its range.
+    """
+
+    rule: GateRule
+    metric: str = "success"
+    safety_must_not_rise: bool = True
+    max_latency_regression: float | None = attrs.field(default=None, validator=_finite_or_none)
+    allow: tuple[str, ...] = ()
+    intersect: bool = False
+    log_only: bool = False
+
+    def words(self) -> str:
+        """The whole policy as sentences, to be printed before the verdict."""
+        sentences = [f"Metric: {self.metric}, where 1 is a success.", self.rule.words()]
+        if self.safety_must_not_rise:
+            sentences.append(
+                "Safety interventions must not rise: the gate fails if the paired one-sided p-value for a rise is at "
+                f"most {self.rule.alpha:g}."
+            )
+        if self.max_latency_regression is not None:
+            sentences.append(
+                f"The p95 of reply times may rise by {self.max_latency_regression:g} s: the gate fails if the "
+                f"{1 - 2 * self.rule.alpha:.0%} interval of the typical rise lies above that, and is inconclusive if "
+                "the interval holds it."
+            )
+        if self.intersect:
+            sentences.append("Instances that only one run has are left out.")
+        if self.log_only:
+            sentences.append("The logs are believed: no trace is read.")
+        if self.allow:
+            sentences.append(f"Allowed exceptions: {', '.join(self.allow)}.")
+        return " ".join(sentences)
+
+
+@attrs.frozen(kw_only=True)
+class GateOutcome:
+    """A verdict with everything it rests on.
+
+    Attributes:
+        policy: What was asked.
+        evidence: What it was asked of.
+        summary: The comparison by the primary metric.
+        decision: The verdict and its reasons.
+    """
+
+    policy: GatePolicy
+    evidence: PairedEvidence
+    summary: BinarySummary
+    decision: Decision
+
+
+def apply_policy(policy: GatePolicy, evidence: PairedEvidence) -> GateOutcome:
+    """Decide.
+
+    Raises:
+        EvalError: A run does not have the metric.
+        ContractError: The metric is not one of 0 and 1.
+    """
+    metric = metric_of(evidence, policy.metric, None if policy.metric in KNOWN_METRICS else "higher")
+    if not metric.binary:
+        raise ContractError(f"{metric.name} measures something; a gate decides by a metric of 0 and 1", path="metric")
+    rule = policy.rule
+    summary = summarise_binary(evidence, metric, alpha=rule.alpha, power=rule.power)
+    decision = decide(
+        rule,
+        summary.comparison,
+        tasks=summary.groups if rule.mode == "no-regression" else (),
+        guards=_guards(policy, evidence),
+        finished=evidence.finished,
+    )
+    return GateOutcome(policy=policy, evidence=evidence, summary=summary, decision=decision)
+
+
+def _guards(policy: GatePolicy, evidence: PairedEvidence) -> list[Guard]:
+    guards: list[Guard] = []
+    alpha = policy.rule.alpha
+    if policy.safety_must_not_rise:
+        name = "safety interventions"
+        guards.append(
+            rise_guard(
+                name,
+                paired_permutation(
+                    evidence.scores("candidate", SAFETY), evidence.scores("parent", SAFETY), higher_is_better=False
+                ),
+                alpha=alpha,
+            )
+            if evidence.has_metric(SAFETY)
+            else _unrecorded(name)
+        )
+    if policy.max_latency_regression is not None:
+        name = "latency p95 (s)"
+        guards.append(
+            margin_guard(
+                name,
+                compare_continuous(
+                    evidence.scores("candidate", LATENCY),
+                    evidence.scores("parent", LATENCY),
+                    higher_is_better=False,
+                    level=1.0 - 2.0 * alpha,
+                ),
+                limit=policy.max_latency_regression,
+            )
+            if evidence.has_metric(LATENCY)
+            else _unrecorded(name)
+        )
+    return guards
+
+
+def _unrecorded(name: str) -> Guard:
+    return Guard(name=name, verdict="inconclusive", words=f"{name}: not on record in both logs")

@@ -1,0 +1,301 @@
+"""From a run folder to evidence: everything the log says is read again from the traces and checked against it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+import attrs
+import orjson
+
+from hylo_core.canonical import digest
+from hylo_core.score import Score, Scorer
+from hylo_core.task import TaskInstance
+from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeStatus, EpisodeTrace
+from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidence, Start
+from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.evallog.v01 import EvalLog, Sample, read_evallog
+from hylo_eval.evaluation.making import make_scorer
+from hylo_eval.evaluation.manifest import MANIFEST_SCHEMA
+from hylo_eval.evaluation.plan import declared_order
+from hylo_eval.evaluation.scores import score_trace
+from hylo_eval.plugins import BUILT_IN
+from hylo_eval.scoring.initial_states import state_digest
+from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
+from hylo_eval.suggest import did_you_mean
+from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.reader import read_trace
+
+UNKNOWN_RENDERER: Final = "unknown"
+
+MAX_MANIFEST_BYTES: Final = 16 * 1024 * 1024
+"""A manifest larger than this is refused unread."""
+
+
+def find_run(name: str, run_root: Path) -> RunFolder:
+    """The run folder of a path (of the folder or of its log), or of a run id under the run root.
+
+    Raises:
+        EvalError: There is none; the text suggests near run ids.
+    """
+    given = Path(name)
+    if given.is_file() and given.name in ("evallog.json", "evallog.partial.json"):
+        given = given.parent
+    for path in (given, run_root / name):
+        if path.is_dir():
+            return RunFolder(path.resolve())
+    known = [path.name for path in run_root.iterdir() if path.is_dir()] if run_root.is_dir() else []
+    raise EvalError(
+        f"there is no run {name!r}{did_you_mean(name, known)}", fix=f"name a run folder, or a run in {run_root}"
+    )
+
+
+def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
+    """Read a run as evidence.
+
+    Args:
+        run: The run folder.
+        traces: Whether to read every trace again and check the log against it; otherwise the log is believed.
+
+    Returns:
+        The evidence. What contradicts itself is a fault of it and no error, so that all of it can be shown at once.
+
+    Raises:
+        EvalError: The manifest or the log is missing, cannot be read or breaks its schema.
+    """
+    manifest = _read_manifest(run.manifest)
+    path = run.evallog if run.evallog.exists() else run.partial_evallog
+    if not path.exists():
+        raise EvalError(f"{run.path} holds no log", fix="the run must at least have been started: hylo-eval run")
+    log = read_evallog(path)
+    conditions = _conditions(manifest, run.manifest, log_sha256=_file_digest(path))
+    faults = [*_log_faults(log, conditions)]
+    outcomes: dict[str, EpisodeOutcome] = {}
+    instances: list[TaskInstance] = []
+    reader = _TraceReader(run, conditions)
+    for sample in log.samples:
+        if sample.key in outcomes:
+            faults.append(f"lists {sample.key} twice")
+            continue
+        if not traces:
+            outcomes[sample.key] = _believed(sample)
+            continue
+        trace, wrong = reader.read(sample)
+        faults += wrong
+        if trace is not None:
+            outcomes[sample.key] = reader.outcome(sample, trace)
+            instances.append(trace.instance)
+    finished = path == run.evallog
+    if finished and not faults:
+        faults += _selection_faults(manifest, run.manifest, conditions.benchmark.id, log, instances if traces else None)
+    return RunEvidence(
+        conditions=conditions, outcomes=outcomes, finished=finished, traces_read=traces, faults=tuple(faults)
+    )
+
+
+@attrs.define
+class _TraceReader:
+    """Reads the traces of one run, one at a time in memory."""
+
+    _run: RunFolder
+    _conditions: RunConditions
+    _scorers: Sequence[Scorer] = attrs.field(
+        init=False, factory=lambda: tuple(make_scorer(plugin.name) for plugin in BUILT_IN["scorers"])
+    )
+    _scores: dict[str, Score] = attrs.field(init=False, factory=dict[str, Score])
+
+    def read(self, sample: Sample) -> tuple[EpisodeTrace | None, list[str]]:
+        """A sample's trace and what is wrong with it; None where it cannot be read."""
+        path = self._run.path / sample.trace
+        if Path(sample.trace).parts[:-1] != ("episodes",) or not path.resolve().is_relative_to(self._run.path):
+            return None, [f"names the trace {sample.trace!r}, which is not in its folder"]
+        try:
+            trace = read_trace(path)
+        except TraceError as error:
+            return None, [
+                f"has an unreadable trace: {path.name}{f':{error.line}' if error.line else ''}: {error.reason}"
+            ]
+        self._scores = score_trace(self._scorers, trace, trace.instance)
+        return trace, [f"has a trace that does not match: {path.name}: {text}" for text in self._wrong(sample, trace)]
+
+    def outcome(self, sample: Sample, trace: EpisodeTrace) -> EpisodeOutcome:
+        """What the trace says; scorers that are not ours are taken from the log, their reasons from the status."""
+        scores: dict[str, float | None] = {name: score.value for name, score in self._scores.items()}
+        reasons = {name: _reason(score) for name, score in self._scores.items() if score.value is None}
+        abstained = abstention(trace)
+        for name, value in sample.scores.items():
+            if name not in scores:
+                scores[name] = value
+                if value is None and abstained is not None:
+                    reasons[name] = _reason(abstained)
+        return EpisodeOutcome(
+            scores=scores,
+            reasons=reasons,
+            task_digest=trace.instance.spec.digest(),
+            start=_start(trace),
+            tags=trace.instance.spec.tags,
+        )
+
+    def _wrong(self, sample: Sample, trace: EpisodeTrace) -> Iterator[str]:
+        if trace.end is None:
+            yield "it has no end event"
+            return
+        recorded = trace.end.volatile.get("behaviour_sha256")
+        if recorded != trace.behaviour_sha256:
+            yield f"its content has behaviour digest {trace.behaviour_sha256}, but its end event records {recorded}"
+        for what, logged, found in (
+            ("instance", sample.key, trace.key),
+            ("episode", sample.episode_id, trace.episode_id),
+            ("status", sample.status, str(trace.end.status)),
+            ("benchmark", self._conditions.benchmark, trace.start.benchmark),
+            ("agent", self._conditions.agent, f"{trace.start.agent.name} {trace.start.agent.version}"),
+            ("trained_on", self._conditions.trained_on, trace.start.agent.trained_on),
+            ("renderer", self._conditions.renderer, trace.start.renderer),
+        ):
+            # An environment that could not be made does not say what would have drawn.
+            if logged != found and not (what == "renderer" and UNKNOWN_RENDERER in (logged, found)):
+                yield f"the run records {what} {_words(logged)}, the trace {_words(found)}"
+        for package, version in trace.start.versions.items():
+            manifested = self._conditions.versions.get(package, version)
+            if manifested != version:
+                yield f"the manifest records {package} {manifested}, the trace {version}"
+        for name, score in self._scores.items():
+            if name in sample.scores and sample.scores[name] != score.value:
+                yield f"the log records {name} {_number(sample.scores[name])}, the trace says {_number(score.value)}"
+
+
+def _start(trace: EpisodeTrace) -> Start | None:
+    reset = trace.reset
+    if reset is None:
+        return None
+    return Start(
+        state=state_digest(reset),
+        model=reset.model_digest,
+        instruction=reset.instruction,
+        frames=digest(dict(reset.images)) if reset.images else "",
+    )
+
+
+_REASON_OF_STATUS: Final[Mapping[str, str]] = {
+    EpisodeStatus.AGENT_ERROR: AGENT_ERROR,
+    EpisodeStatus.CANCELLED: CANCELLED,
+    **dict.fromkeys(INFRASTRUCTURE, INFRA),
+}
+
+
+def _believed(sample: Sample) -> EpisodeOutcome:
+    """What the log alone says: the status tells the reasons that it can."""
+    reason = _REASON_OF_STATUS.get(sample.status)
+    silent = {name: reason for name, value in sample.scores.items() if value is None and reason}
+    return EpisodeOutcome(scores=sample.scores, reasons=silent)
+
+
+def _log_faults(log: EvalLog, conditions: RunConditions) -> Iterator[str]:
+    logged = log.benchmark
+    found = BenchmarkRef(id=logged.id, version=logged.version, digest=logged.digest, split=logged.split)
+    if found != conditions.benchmark:
+        yield f"records benchmark {_words(conditions.benchmark)} in its manifest and {_words(found)} in its log"
+    if f"{log.agent.name} {log.agent.version}" != conditions.agent:
+        yield f"records agent {conditions.agent} in its manifest and {log.agent.name} {log.agent.version} in its log"
+
+
+def _selection_faults(
+    manifest: Mapping[str, Any], path: Path, benchmark: str, log: EvalLog, instances: Sequence[TaskInstance] | None
+) -> Iterator[str]:
+    """A log from which episodes are missing is not the log of the run that was planned."""
+    selection = _take(manifest, "selection", dict, path)
+    planned = _take(selection, "episodes", int, path)
+    if planned != len(log.samples):
+        yield f"planned {planned} episodes, but its log holds {len(log.samples)}"
+    elif instances is not None:
+        keys = digest([instance.key for instance in declared_order(benchmark, instances)])
+        if keys != _take(selection, "keys_digest", str, path):
+            yield "holds other instances than were planned"
+        # A log lists its samples in the benchmark's order, so the tasks come in the order the manifest's digest has.
+        tasks = {instance.spec.id: instance.spec.to_dict() for instance in instances}
+        if digest(list(tasks.values())) != _take(manifest, "tasks_digest", str, path):
+            yield "ran other tasks than its manifest says"
+
+
+def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> RunConditions:
+    benchmark = _take(manifest, "benchmark", dict, path)
+    agent = _take(manifest, "agent", dict, path)
+    trained_on = agent.get("trained_on", [])
+    if not _texts(trained_on):
+        raise EvalError(f"{path}: agent.trained_on: must be a list of texts")
+    scorers = _take(manifest, "scorers", list, path)
+    if not _texts(scorers):
+        raise EvalError(f"{path}: scorers: must be a list of texts")
+    versions = _take(manifest, "versions", dict, path)
+    if not _texts(list(versions.values())):
+        raise EvalError(f"{path}: versions: must hold texts")
+    safety = _take(manifest, "safety", list, path)
+    if not all(isinstance(item, dict) for item in safety):
+        raise EvalError(f"{path}: safety: must be a list of objects")
+    return RunConditions(
+        run_id=_take(manifest, "run_id", str, path),
+        created_at=_take(manifest, "created_at", str, path),
+        config_digest=_take(manifest, "config_digest", str, path),
+        log_sha256=log_sha256,
+        benchmark=BenchmarkRef.from_dict(benchmark, source=f"{path}: benchmark"),
+        tasks_digest=_take(manifest, "tasks_digest", str, path),
+        overrides=_take(manifest, "overrides", dict, path),
+        scorers=tuple(scorers),
+        agent_name=_take(agent, "name", str, path),
+        agent_version=str(agent.get("version", "unknown")),
+        trained_on=tuple(trained_on),
+        versions=versions,
+        renderer=_take(manifest, "renderer", str, path),
+        env=_take(manifest, "env", dict, path),
+        safety=tuple(safety),
+        hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
+    )
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            raise EvalError(f"{path} is larger than {MAX_MANIFEST_BYTES} bytes")
+        document = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise EvalError(f"cannot read the manifest {path}: {error.strerror}", fix="name a run folder") from error
+    except orjson.JSONDecodeError as error:
+        raise EvalError(f"{path}: is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise EvalError(f"{path}: is not a JSON object")
+    members = cast("dict[str, Any]", document)
+    if members.get("schema") != MANIFEST_SCHEMA:
+        raise EvalError(f"{path}: schema: must be {MANIFEST_SCHEMA!r}, not {members.get('schema')!r}")
+    return members
+
+
+def _take(members: Mapping[str, Any], name: str, kind: type, path: Path) -> Any:
+    value = members.get(name)
+    if type(value) is not kind:
+        raise EvalError(f"{path}: {name}: must be of type {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[Any]", value))
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def _reason(score: Score) -> str:
+    return str(score.metadata.get("reason", "")) or "unstated"
+
+
+def _words(value: object) -> str:
+    if isinstance(value, BenchmarkRef):
+        return f"{value.id}/{value.split} ({value.digest})"
+    return repr(value)
+
+
+def _number(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:g}"

@@ -1,0 +1,251 @@
+"""Re-scoring: from the traces of finished runs to new logs. No simulator, no agent; the runs stay as they are.
+
+Which episodes count, and in which order, says the run's own log (:mod:`hylo_eval.evaluation.rescore_plan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Self
+
+import attrs
+import orjson
+
+from hylo_core.score import Score
+from hylo_eval.errors import EvalError
+from hylo_eval.evallog.v01 import EvalLog, Sample, encode_evallog, read_evallog
+from hylo_eval.evaluation.manifest import hylo_version, source_digest
+from hylo_eval.evaluation.rescore_plan import PlannedRescoring, Refused, RescorePlan, make_scorers, trace_path
+from hylo_eval.evaluation.score_pool import RecordedEpisode, RecordedScores, ScorePool, default_workers
+from hylo_eval.evaluation.scores import log_results
+from hylo_eval.plugins import ref_of
+from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
+from hylo_eval.traces.files import name_once, neighbour_of, write_once
+from hylo_eval.traces.layout import RunFolder
+
+DETAILS_SCHEMA: Final = "hylo.rescoring/v0.1"
+_SHOWN: Final = 3
+_STOPPED: Final = "stopped; logs that are written stay, and no log is half written"
+
+
+@attrs.frozen(kw_only=True)
+class Rescoring:
+    """What re-scoring one run came to.
+
+    Attributes:
+        run: The run folder.
+        source: The log that says which episodes count: ``evallog.json``, or ``evallog.partial.json`` of a run that was
+            stopped.
+        log: The new log, as written to ``log_path``.
+        log_path: ``scores/<name>.json``.
+        details_path: ``scores/<name>.jsonl``: every score with explanation and metadata, a line an episode.
+        summaries: One a scorer, by name, in the order given.
+        modified: Key -> in what its trace is not the one that was recorded; only with ``accept_modified``.
+        disagreements: Episodes in which our evaluation of the goal and the simulator's own check differ.
+    """
+
+    run: RunFolder
+    source: Path
+    log: EvalLog
+    log_path: Path
+    details_path: Path
+    summaries: Mapping[str, ScoreSummary]
+    modified: Mapping[str, Sequence[str]]
+    disagreements: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run it is of was whole."""
+        return self.source == self.run.evallog
+
+    @property
+    def exit_code(self) -> int:
+        """As for the run itself: 0 when it was whole, something was scored and no infrastructure failed; else 3."""
+        primary = next(iter(self.summaries.values()))
+        if not self.complete or primary.n_scored == 0 or self.disagreements:
+            return 3
+        return 3 if any(summary.n_infrastructure for summary in self.summaries.values()) else 0
+
+
+class ModifiedTraces(EvalError):
+    """Traces of a run are not the ones that were recorded.
+
+    Attributes:
+        modified: Key -> what differs.
+    """
+
+    def __init__(self, run: RunFolder, modified: Mapping[str, Sequence[str]]) -> None:
+        self.modified = modified
+        shown = [f"\n  {key}: {'; '.join(differences)}" for key, differences in list(modified.items())[:_SHOWN]]
+        more = f"\n  and {len(modified) - _SHOWN} more" if len(modified) > _SHOWN else ""
+        super().__init__(
+            f"{run.path}: {len(modified)} traces are not the ones that were recorded:{''.join(shown)}{more}",
+            fix="restore the traces, or score them as they are with --accept-modified, which the log will say",
+        )
+
+
+def rescore(
+    plan: RescorePlan,
+    *,
+    accept_modified: bool = False,
+    workers: int | None = None,
+    finished: Callable[[RecordedScores], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Iterator[Rescoring | Refused]:
+    """Score the traces of runs again and write ``scores/<name>.json`` into each run folder.
+
+    Args:
+        plan: From :func:`plan_rescoring`.
+        accept_modified: Score traces that are not the ones that were recorded; the log counts them
+            (``results.n_modified``) and the details say what differs. Without it, such a run is refused.
+        workers: Processes; None: as many as there are processors and work for.
+        finished: Told of every episode that is scored.
+        stop: Asked after every episode; when it says True the run in hand is left as it was.
+
+    Yields:
+        One outcome a run; runs whose log could not be read come first.
+
+    Raises:
+        KeyboardInterrupt: ``stop`` said so.
+    """
+    yield from plan.refused
+    with ScorePool(workers or default_workers(plan.n_episodes)) as pool:
+        for planned in plan.runs:
+            try:
+                yield _rescore_run(
+                    planned, plan.name, pool, accept_modified=accept_modified, finished=finished, stop=stop
+                )
+            except EvalError as error:
+                if stop is not None and stop():
+                    # A signal to the whole process group ends the processes of the pool before we look.
+                    raise KeyboardInterrupt(_STOPPED) from error
+                yield Refused(run=planned.run, error=error)
+
+
+def _rescore_run(
+    planned: PlannedRescoring,
+    name: str,
+    pool: ScorePool,
+    *,
+    accept_modified: bool,
+    finished: Callable[[RecordedScores], None] | None,
+    stop: Callable[[], bool] | None,
+) -> Rescoring:
+    run, log = planned.run, read_evallog(planned.source)
+    episodes = (_recorded_episode(run, log, sample) for sample in log.samples)
+    results: list[RecordedScores] = []
+    with _Details(run.score_details(name)) as details:
+        details.write(orjson.dumps(_details_header(planned, log.run_id, accept_modified=accept_modified)) + b"\n")
+        for scored in pool.score(planned.scorers, episodes):
+            details.write(scored.details)
+            results.append(attrs.evolve(scored, details=b""))
+            if finished is not None:
+                finished(scored)
+            if stop is not None and stop():
+                raise KeyboardInterrupt(_STOPPED)
+        modified = {scored.key: scored.differences for scored in results if scored.differences}
+        if modified and not accept_modified:
+            raise ModifiedTraces(run, modified)
+        summaries = {
+            scorer.name: summarise_scorer(scorer, [_score(scored, scorer.name) for scored in results])
+            for scorer in make_scorers(planned.scorers)
+        }
+        new_log = _new_log(log, results, summaries, len(modified))
+        details.finish()
+        log_path = run.scores(name)
+        _write_log(new_log, log_path)
+    return Rescoring(
+        run=run,
+        source=planned.source,
+        log=new_log,
+        log_path=log_path,
+        details_path=run.score_details(name),
+        summaries=summaries,
+        modified=modified,
+        disagreements=sum(scored.disagreement for scored in results),
+    )
+
+
+def _recorded_episode(run: RunFolder, log: EvalLog, sample: Sample) -> RecordedEpisode:
+    return RecordedEpisode(
+        path=str(trace_path(run, sample)),
+        key=sample.key,
+        episode_id=sample.episode_id,
+        status=sample.status,
+        benchmark_digest=log.benchmark.digest,
+    )
+
+
+def _score(scored: RecordedScores, scorer: str) -> Score:
+    value = scored.values[scorer]
+    return Score.abstain(scored.reasons[scorer]) if value is None else Score(value)
+
+
+def _new_log(
+    log: EvalLog, results: Sequence[RecordedScores], summaries: Mapping[str, ScoreSummary], n_modified: int
+) -> EvalLog:
+    counted = log_results(summaries, len(results))
+    if n_modified:
+        counted["n_modified"] = n_modified
+    samples = [
+        attrs.evolve(sample, status=scored.status, scores=scored.values)
+        for sample, scored in zip(log.samples, results, strict=True)
+    ]
+    return attrs.evolve(log, results=counted, samples=samples)
+
+
+def _details_header(planned: PlannedRescoring, run_id: str, *, accept_modified: bool) -> dict[str, Any]:
+    return {
+        "schema": DETAILS_SCHEMA,
+        "run_id": run_id,
+        "source": planned.source.name,
+        "scorers": [ref_of("scorers", name) for name in planned.scorers],
+        "accept_modified": accept_modified,
+        "hylo": {"version": hylo_version(), "source_digest": source_digest()},
+    }
+
+
+def _write_log(log: EvalLog, path: Path) -> None:
+    try:
+        write_once(path, encode_evallog(log))
+    except FileExistsError as error:
+        raise EvalError(
+            f"{path} was written by somebody else meanwhile; it stays as it is", fix="choose another --name"
+        ) from error
+    except OSError as error:
+        raise EvalError(f"cannot write {path}: {error.strerror}") from error
+
+
+class _Details:
+    """The file of details while it is written: it gets its name at the end or never."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._neighbour = neighbour_of(path)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            self._file = self._neighbour.open("wb")
+        except OSError as error:
+            raise EvalError(f"cannot write {path}: {error.strerror}") from error
+
+    def write(self, line: bytes) -> None:
+        """Append a line."""
+        self._file.write(line)
+
+    def finish(self) -> None:
+        """Give the file its name."""
+        self._file.close()
+        try:
+            name_once(self._neighbour, self._path)
+        except FileExistsError as error:
+            raise EvalError(
+                f"{self._path} was written by somebody else meanwhile; it stays as it is", fix="choose another --name"
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self._neighbour.unlink(missing_ok=True)

@@ -1,0 +1,168 @@
+"""Which runs a re-scoring is of: their logs, their scorers, and a name that is free in all of them.
+
+The episodes that count are those of a run's own log; what else lies in ``episodes/`` is nobody's result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+from pathlib import Path, PurePosixPath
+
+import attrs
+
+from hylo_core.errors import HyloError
+from hylo_core.score import Scorer
+from hylo_eval.errors import EvalError
+from hylo_eval.evallog.v01 import Sample, read_evallog
+from hylo_eval.evaluation.making import make_scorer
+from hylo_eval.evaluation.scores import checked_scorers
+from hylo_eval.traces.layout import RunFolder
+
+
+@attrs.frozen(kw_only=True)
+class Refused:
+    """A run that has no new log.
+
+    Attributes:
+        run: The run folder.
+        error: Why, and how to mend it.
+    """
+
+    run: RunFolder
+    error: HyloError
+
+    exit_code = 2
+
+
+@attrs.frozen(kw_only=True)
+class PlannedRescoring:
+    """A run that is to be re-scored.
+
+    Attributes:
+        run: The run folder.
+        source: Its log.
+        scorers: Names or references.
+        n_episodes: Episodes that count.
+    """
+
+    run: RunFolder
+    source: Path
+    scorers: tuple[str, ...]
+    n_episodes: int
+
+
+@attrs.frozen(kw_only=True)
+class RescorePlan:
+    """What a call of :func:`rescore` will do.
+
+    Attributes:
+        name: Of the new logs.
+        runs: What is scored.
+        refused: Runs whose log cannot be read.
+    """
+
+    name: str
+    runs: tuple[PlannedRescoring, ...]
+    refused: tuple[Refused, ...]
+
+    @property
+    def n_episodes(self) -> int:
+        """Episodes altogether."""
+        return sum(item.n_episodes for item in self.runs)
+
+
+def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
+    """The run folders that are meant: each path is one, or a folder of some.
+
+    Raises:
+        EvalError: A path is neither.
+    """
+    found: dict[Path, RunFolder] = {}
+    for path in paths:
+        inside = [path] if _is_run(path) else sorted(filter(_is_run, path.iterdir())) if path.is_dir() else []
+        if not inside:
+            what = "is no run folder and holds none" if path.is_dir() else "is no folder"
+            raise EvalError(f"{path} {what}", fix="name a folder that holds a manifest.json or an evallog.json")
+        for folder in inside:
+            found.setdefault(folder.resolve(), RunFolder(folder))
+    return list(found.values())
+
+
+def plan_rescoring(paths: Iterable[Path], *, scorers: Sequence[str] = (), name: str | None = None) -> RescorePlan:
+    """Find the runs, their logs and their scorers, and a name that is free in all of them.
+
+    Args:
+        paths: Run folders, or folders of run folders.
+        scorers: Short names or references; empty: the scorers each run was scored with.
+        name: Of the new logs; None: the first of ``rescore-1``, ``rescore-2``, ... that is free.
+
+    Raises:
+        EvalError: A path is no run, there is no such scorer, or the name is taken. Nothing was written.
+    """
+    runs = find_runs(paths)
+    if scorers:
+        make_scorers(scorers)
+    if name is None:
+        name = next(free for free in (f"rescore-{number}" for number in count(1)) if not _taken(runs, free))
+    elif taken := _taken(runs, name):
+        free = next(free for free in (f"{name}-{number}" for number in count(2)) if not _taken(runs, free))
+        raise EvalError(
+            f"{taken[0].path} has a scoring called {name!r} already; nothing is written over", fix=f"--name {free}"
+        )
+    planned: list[PlannedRescoring] = []
+    refused: list[Refused] = []
+    for run in runs:
+        try:
+            planned.append(_plan_run(run, tuple(scorers)))
+        except HyloError as error:
+            refused.append(Refused(run=run, error=error))
+    return RescorePlan(name=name, runs=tuple(planned), refused=tuple(refused))
+
+
+def make_scorers(names: Sequence[str]) -> Sequence[Scorer]:
+    """The scorers of short names or references, each of another name.
+
+    Raises:
+        EvalError: One cannot be made, there is none, or two share a name.
+    """
+    return checked_scorers([make_scorer(name) for name in names])
+
+
+def trace_path(run: RunFolder, sample: Sample) -> Path:
+    """Where a sample's trace is; a log must not lead out of its run folder."""
+    parts = PurePosixPath(sample.trace).parts
+    if len(parts) != 2 or parts[0] != run.episodes.name or parts[1] == ".." or "\0" in sample.trace:
+        raise EvalError(f"{run.path}: the log names the trace {sample.trace!r}, which is no file of episodes/")
+    return run.path / sample.trace
+
+
+def _is_run(path: Path) -> bool:
+    run = RunFolder(path)
+    return any(file.is_file() for file in (run.manifest, run.evallog, run.partial_evallog))
+
+
+def _taken(runs: Sequence[RunFolder], name: str) -> list[RunFolder]:
+    return [run for run in runs if run.scores(name).exists() or run.score_details(name).exists()]
+
+
+def _plan_run(run: RunFolder, scorers: tuple[str, ...]) -> PlannedRescoring:
+    source = run.evallog if run.evallog.is_file() else run.partial_evallog
+    if not source.is_file():
+        raise EvalError(
+            f"{run.path} has no log, so nobody knows which episodes count",
+            fix="let the run finish, or run it again",
+        )
+    log = read_evallog(source)
+    if not scorers:
+        # A log names its scorers by their means; built-in scorers are called what their short names say.
+        scorers = tuple(name.removesuffix("_mean") for name in log.results if name.endswith("_mean"))
+        if not scorers:
+            raise EvalError(f"{source} names no scorer", fix="name one with --scorer")
+        try:
+            make_scorers(scorers)
+        except EvalError as error:
+            raise EvalError(f"{source}: {error.message}", fix="name the scorers with --scorer") from error
+    for sample in log.samples:
+        trace_path(run, sample)
+    return PlannedRescoring(run=run, source=source, scorers=scorers, n_episodes=len(log.samples))

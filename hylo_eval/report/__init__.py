@@ -1,0 +1,1 @@
+"""What people and other tools read: sections of text, Markdown, JUnit and JSON, from the values of a comparison."""

@@ -1,0 +1,156 @@
+"""Comparisons and gates as JSON: ``hylo.comparison/v0.1``."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+
+from hylo_eval.compare.evidence import Difference, PairedEvidence, RunEvidence
+from hylo_eval.compare.gate import GateOutcome, GatePolicy
+from hylo_eval.compare.pairing import PairedComparison
+from hylo_eval.compare.summary import BinarySummary, GradedSummary
+from hylo_eval.compare.table import PairTable
+
+COMPARISON_SCHEMA: Final = "hylo.comparison/v0.1"
+
+
+def compare_document(evidence: PairedEvidence, summary: BinarySummary | GradedSummary) -> dict[str, Any]:
+    """A comparison."""
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "kind": "compare",
+        **_evidence(evidence),
+        "metric": attrs.asdict(summary.metric),
+        "comparison": _binary(summary) if isinstance(summary, BinarySummary) else _graded(summary),
+    }
+
+
+def gate_document(outcome: GateOutcome, *, exit_code: int) -> dict[str, Any]:
+    """A gate that was decided."""
+    decision = outcome.decision
+    return {
+        **compare_document(outcome.evidence, outcome.summary),
+        "kind": "gate",
+        "policy": policy_document(outcome.policy),
+        "verdict": decision.verdict,
+        "exit_code": exit_code,
+        "reasons": list(decision.reasons),
+        "p_value": decision.p_value,
+        "reverse_p_value": decision.reverse_p_value,
+        "coverage": decision.coverage,
+        "effect": attrs.asdict(decision.effect),
+        "tipping_point": attrs.asdict(decision.tipping_point) if decision.tipping_point else None,
+        "guards": [attrs.asdict(guard) for guard in decision.guards],
+    }
+
+
+def refusal_document(policy: GatePolicy, differences: tuple[Difference, ...], *, exit_code: int) -> dict[str, Any]:
+    """A gate whose evidence was refused."""
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "kind": "gate",
+        "policy": policy_document(policy),
+        "verdict": "refused",
+        "exit_code": exit_code,
+        "reasons": [f"{item.name}: {item.sentence}" for item in differences],
+        "differences": [attrs.asdict(item) for item in differences],
+    }
+
+
+def policy_document(policy: GatePolicy) -> dict[str, Any]:
+    """A policy with its meaning in words."""
+    members = attrs.asdict(policy)
+    return {**members.pop("rule"), **members, "allow": list(policy.allow), "words": policy.words()}
+
+
+def _evidence(evidence: PairedEvidence) -> dict[str, Any]:
+    return {
+        "benchmark": evidence.candidate.conditions.benchmark.to_dict(),
+        "candidate": _run(evidence.candidate),
+        "parent": _run(evidence.parent),
+        "traces_read": evidence.traces_read,
+        "intersected": evidence.intersected,
+        "allowed": [{"name": item.name, "sentence": item.sentence} for item in evidence.allowed],
+        "notes": list(evidence.notes),
+        "not_pairs": {key: list(aspects) for key, aspects in evidence.unpaired.items()},
+        "distinct_initial_states": evidence.distinct_starts(),
+        "repeated_initial_states": evidence.repeated_starts(),
+    }
+
+
+def _run(run: RunEvidence) -> dict[str, Any]:
+    conditions = run.conditions
+    return {
+        "run_id": conditions.run_id,
+        "agent": conditions.agent_name,
+        "version": conditions.agent_version,
+        "created_at": conditions.created_at,
+        "config_digest": conditions.config_digest,
+        "log_sha256": conditions.log_sha256,
+        "finished": run.finished,
+        "episodes": len(run.outcomes),
+    }
+
+
+def _binary(summary: BinarySummary) -> dict[str, Any]:
+    return {
+        "alpha": summary.alpha,
+        "scope": summary.scope,
+        **_paired(summary.comparison),
+        "effect": attrs.asdict(summary.effect),
+        "attainability": summary.attainability,
+        "scenarios": [
+            {"name": item.name, "p_value": item.p_value, "difference": item.difference, **_table(item.table)}
+            for item in summary.scenarios
+        ],
+        "by": summary.by,
+        "groups": [
+            {"label": row.label, "adjusted_regression_p": row.adjusted_regression_p, **_paired(row.comparison)}
+            for row in summary.groups
+        ],
+        "new_tasks": attrs.asdict(summary.new_tasks) if summary.new_tasks else None,
+    }
+
+
+def _graded(summary: GradedSummary) -> dict[str, Any]:
+    rank, mean = summary.by_rank, summary.by_mean
+    return {
+        "alpha": summary.alpha,
+        "scope": summary.scope,
+        "n_pairs": rank.n_pairs,
+        "hodges_lehmann": attrs.asdict(rank.hodges_lehmann) if rank.hodges_lehmann else None,
+        "wilcoxon": attrs.asdict(rank.wilcoxon),
+        "mean_difference": mean.mean_difference,
+        "mean_interval": attrs.asdict(mean.interval) if mean.interval else None,
+        "sign_flip": attrs.asdict(mean.test),
+        "candidate_abstentions": dict(summary.candidate_abstentions),
+        "parent_abstentions": dict(summary.parent_abstentions),
+        "only_candidate": list(rank.differences.only_candidate),
+        "only_parent": list(rank.differences.only_parent),
+    }
+
+
+def _paired(comparison: PairedComparison) -> dict[str, Any]:
+    return {
+        **_table(comparison.table),
+        "p_value": comparison.p_value,
+        "log10_p": comparison.log10_p,
+        "mid_p": comparison.mid_p,
+        "reverse_p_value": comparison.reverse_p_value,
+        "reverse_log10_p": comparison.reverse_log10_p,
+        "candidate_abstentions": comparison.candidate_abstentions,
+        "parent_abstentions": comparison.parent_abstentions,
+        "only_candidate": list(comparison.only_candidate),
+        "only_parent": list(comparison.only_parent),
+    }
+
+
+def _table(table: PairTable) -> dict[str, Any]:
+    return {
+        "n_pairs": table.n_pairs,
+        "both_succeeded": table.both_succeeded,
+        "candidate_wins": table.candidate_wins,
+        "parent_wins": table.parent_wins,
+        "both_failed": table.both_failed,
+    }

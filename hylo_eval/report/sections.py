@@ -1,0 +1,193 @@
+"""What a comparison says to people, as sections that a terminal and a Markdown page draw in their own way.
+
+Texts are raw: whoever draws them makes them harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from hylo_eval.compare.cluster import ClusterComparison
+from hylo_eval.compare.evidence import PairedEvidence, RunEvidence
+from hylo_eval.compare.gate import GateOutcome
+from hylo_eval.compare.pairing import PairedComparison
+from hylo_eval.compare.summary import BinarySummary, GradedSummary
+from hylo_eval.compare.tango import Interval
+from hylo_eval.report.text import number, p_value, percent, points, reasons
+
+
+@attrs.frozen(kw_only=True)
+class Section:
+    """One part of a report.
+
+    Attributes:
+        title: Its heading; empty for none.
+        sentences: Whole sentences.
+        facts: Labels and values.
+        headers: Of the table's columns; the last ones are numbers.
+        rows: Of the table.
+    """
+
+    title: str = ""
+    sentences: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    headers: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def evidence_section(evidence: PairedEvidence) -> Section:
+    """Who is compared with whom on what, and what was allowed."""
+    benchmark = evidence.candidate.conditions.benchmark
+    facts = [
+        ("candidate", _run(evidence.candidate)),
+        ("parent", _run(evidence.parent)),
+        ("benchmark", f"{benchmark.id} {benchmark.version}, split {benchmark.split}"),
+    ]
+    starts = evidence.distinct_starts()
+    if starts is not None:
+        facts.append(("distinct initial states", str(starts)))
+    facts.append(("traces", "read and checked" if evidence.traces_read else "not read (log only)"))
+    facts += [("allowed", f"{item.name}: {item.sentence}") for item in evidence.allowed]
+    repeated = evidence.repeated_starts()
+    warning = (f"{repeated} pairs repeat an initial state of another pair and are no independent evidence",)
+    return Section(facts=tuple(facts), sentences=evidence.notes + (warning if repeated else ()))
+
+
+def binary_sections(summary: BinarySummary) -> tuple[Section, ...]:
+    """The comparison by a metric of 0 and 1."""
+    parts = [
+        Section(
+            title=summary.metric.name, facts=tuple(_binary_facts(summary)), sentences=(f"{summary.attainability}.",)
+        ),
+        Section(
+            title="other readings of the abstentions",
+            headers=("reading", "wins", "losses", "pairs", "difference", "p"),
+            rows=tuple(
+                (
+                    scenario.name,
+                    str(scenario.table.candidate_wins),
+                    str(scenario.table.parent_wins),
+                    str(scenario.table.n_pairs),
+                    "-" if scenario.difference is None else points(scenario.difference),
+                    p_value(scenario.p_value),
+                )
+                for scenario in summary.scenarios
+            ),
+        ),
+        Section(
+            title=f"by {summary.by}",
+            headers=(summary.by, "pairs", "wins", "losses", "difference", "p of a regression (Holm)"),
+            rows=tuple(
+                (
+                    row.label,
+                    str(row.comparison.n_pairs),
+                    str(row.comparison.candidate_wins),
+                    str(row.comparison.parent_wins),
+                    _difference(row.comparison),
+                    p_value(row.adjusted_regression_p),
+                )
+                for row in summary.groups
+            ),
+        ),
+    ]
+    return tuple(parts)
+
+
+def graded_sections(summary: GradedSummary) -> tuple[Section, ...]:
+    """The comparison by a metric that measures something."""
+    rank, mean, unit = summary.by_rank, summary.by_mean, summary.metric.unit
+    facts = [("pairs", f"{rank.n_pairs}; {summary.metric.better} is better")]
+    if rank.hodges_lehmann is not None:
+        typical = rank.hodges_lehmann
+        facts.append(("typical difference", f"{_signed(typical.estimate, unit)}{_in(typical.interval, unit)}"))
+    if mean.mean_difference is not None:
+        facts.append(("mean difference", f"{_signed(mean.mean_difference, unit)}{_in(mean.interval, unit)}"))
+    facts += [
+        ("p, candidate better", f"{p_value(rank.p_value)} (signed ranks, {rank.wilcoxon.method})"),
+        ("p, parent better", p_value(rank.reverse_p_value)),
+        ("p by means", f"{p_value(mean.p_value)} (sign flips, {mean.test.method})"),
+        *_abstentions(dict(summary.candidate_abstentions), dict(summary.parent_abstentions)),
+        ("scope", f"{summary.scope}: pairs count as independent"),
+    ]
+    return (Section(title=summary.metric.name, facts=tuple(facts)),)
+
+
+def gate_sections(outcome: GateOutcome) -> tuple[Section, ...]:
+    """The verdict, then what it rests on."""
+    decision = outcome.decision
+    facts = [("coverage", percent(decision.coverage))]
+    if decision.tipping_point is not None and decision.tipping_point.abstained:
+        facts.append(("tipping point", decision.tipping_point.words()))
+    verdict = Section(
+        title=f"verdict: {decision.verdict}",
+        sentences=(
+            *(f"{reason}." for reason in decision.reasons),
+            *(f"allowed, {item.name}: {item.sentence}." for item in outcome.evidence.allowed),
+            *(f"{note}." for note in outcome.evidence.notes),
+        ),
+        facts=tuple(facts),
+    )
+    # Exceptions and notes stand in the verdict itself, so the evidence need not say them again.
+    plain = attrs.evolve(outcome.evidence, allowed=(), notes=())
+    return (verdict, evidence_section(plain), *binary_sections(outcome.summary))
+
+
+def _binary_facts(summary: BinarySummary) -> Iterator[tuple[str, str]]:
+    comparison, effect = summary.comparison, summary.effect
+    wins, losses, ties = comparison.candidate_wins, comparison.parent_wins, comparison.ties
+    yield "pairs", f"{comparison.n_pairs}: {wins} wins, {losses} losses, {ties} ties"
+    if effect.candidate_rate is not None and effect.parent_rate is not None:
+        yield "rates", f"{percent(effect.candidate_rate)} against {percent(effect.parent_rate)}"
+    if effect.difference is not None:
+        interval = f"{effect.interval.level:.0%} interval (Tango)"
+        bounds = f"[{points(effect.interval.low)}, {points(effect.interval.high)}]"
+        yield "difference", f"{points(effect.difference)}, {interval} {bounds}"
+    if effect.risk_ratio is not None:
+        yield "risk ratio", f"{effect.risk_ratio:.3g}"
+    yield "p, candidate better", f"{p_value(comparison.p_value, comparison.log10_p)} (exact McNemar, one-sided)"
+    yield "p, parent better", p_value(comparison.reverse_p_value, comparison.reverse_log10_p)
+    yield "mid-p", f"{p_value(comparison.mid_p)} (shown, never deciding)"
+    visible = effect.minimal_detectable_effect
+    yield "minimal detectable effect", "none" if visible is None else points(visible).lstrip("+")
+    yield "smallest attainable p", p_value(effect.smallest_attainable_p)
+    yield from _abstentions(comparison.candidate_abstentions, comparison.parent_abstentions)
+    ours, theirs = len(comparison.only_candidate), len(comparison.only_parent)
+    if ours or theirs:
+        yield "not shared", f"{ours} only the candidate has, {theirs} only the parent has"
+    yield "scope", f"{summary.scope}: pairs count as independent"
+    if summary.new_tasks is not None:
+        yield f"scope {summary.new_tasks.scope}", _new_tasks(summary.new_tasks)
+
+
+def _new_tasks(found: ClusterComparison) -> str:
+    method = f"sign flips, {found.sign_flip.method}; smallest attainable {p_value(found.smallest_attainable_p)}"
+    return (
+        f"p = {p_value(found.p_value)} for a better candidate, {p_value(found.reverse_p_value)} for a better parent, "
+        f"over {found.n_clusters} tasks ({method})"
+    )
+
+
+def _abstentions(candidate: dict[str, int], parent: dict[str, int]) -> Iterable[tuple[str, str]]:
+    return (("abstained, candidate", reasons(candidate)), ("abstained, parent", reasons(parent)))
+
+
+def _run(run: RunEvidence) -> str:
+    unfinished = "" if run.finished else ", not finished"
+    return f"{run.conditions.agent} (run {run.conditions.run_id}{unfinished})"
+
+
+def _difference(comparison: PairedComparison) -> str:
+    lead, pairs = comparison.candidate_wins - comparison.parent_wins, comparison.n_pairs
+    return points(lead / pairs) if pairs else "-"
+
+
+def _signed(value: float, unit: str) -> str:
+    return f"{'+' if value >= 0 else ''}{number(value, unit)}"
+
+
+def _in(interval: Interval | None, unit: str) -> str:
+    if interval is None:
+        return ", too few pairs for an interval"
+    return f", {interval.level:.0%} interval [{_signed(interval.low, unit)}, {_signed(interval.high, unit)}]"

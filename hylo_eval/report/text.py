@@ -1,0 +1,50 @@
+"""Numbers as people read them, and untrusted text made harmless."""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    """Text without control characters: a task's name must not move the cursor or change colours."""
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else f"\\x{ord(character):02x}"
+        for character in text
+    )
+
+
+def printable_line(text: str) -> str:
+    """Printable text without line breaks: what is one entry must not look like several."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def percent(share: float) -> str:
+    """``0.7`` as ``70.0 %``; ``0.0 %`` and ``100.0 %`` are said of nothing else than none and all."""
+    text = ""
+    for digits in range(1, 6):
+        text = f"{100 * share:.{digits}f}"
+        if (float(text) == 0.0) == (share == 0.0) and (float(text) == 100.0) == (share == 1.0):
+            break
+    return f"{text} %"
+
+
+def number(value: float, unit: str = "") -> str:
+    """A mean with four significant digits and its unit; short times in milliseconds."""
+    if unit == "s" and abs(value) < 1:
+        value, unit = 1000 * value, "ms"
+    return f"{value:.4g} {unit}".rstrip()
+
+
+def points(difference: float) -> str:
+    """A difference of two shares as ``+7.0 points``."""
+    return f"{100 * difference:+.1f} points"
+
+
+def p_value(value: float, log10: float | None = None) -> str:
+    """A p-value with three significant digits; its decimal logarithm where it underflows."""
+    if value == 0.0 and log10 is not None:
+        return f"10^{log10:.1f}"
+    return f"{value:.3g}"
+
+
+def reasons(counts: dict[str, int]) -> str:
+    """Abstentions by reason: ``2 agent_error, 1 infra``, or ``none``."""
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "none"

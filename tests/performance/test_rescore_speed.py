@@ -1,0 +1,117 @@
+"""Re-scoring costs little more than reading the traces at all, and its memory does not grow with their number."""
+
+import multiprocessing
+import resource
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from hylo_core import Benchmark, Predicate, SeedInit, TaskSpec
+from hylo_eval import evaluate
+from hylo_eval.evaluation.rescore import Rescoring, rescore
+from hylo_eval.evaluation.rescore_plan import plan_rescoring
+from tests.performance.null_episodes import NullAgent, NullEnv
+
+EPISODES = 200
+STEPS = 300
+SCORERS = ("success", "steps", "safety_interventions")
+PART = 100
+PAIRS = 11
+LIMIT = 2.5
+"""CPU of re-scoring with digests over CPU of reading the same files and ``orjson.loads`` of their lines."""
+
+
+class NoisyEnv(NullEnv):
+    """Returns other numbers of full length at every step."""
+
+    def step(self, action: Any) -> Any:
+        self.observation = {"state": np.random.default_rng(self.taken).standard_normal(40)}
+        return super().step(action)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of 200 episodes of 300 steps of 40 floats."""
+    task = TaskSpec(
+        id="null",
+        version="1",
+        instruction="go",
+        init=SeedInit(),
+        success=Predicate("builtin", "env_success"),
+        max_steps=STEPS + 1,
+    )
+    benchmark = Benchmark(id="null", version="1", tasks=(task,), splits={"heldout": tuple(range(EPISODES))})
+    root = tmp_path_factory.mktemp("runs")
+    result = evaluate(benchmark, "heldout", env_factory=lambda _: NoisyEnv(STEPS), agent=NullAgent(), run_root=root)
+    return result.run.path
+
+
+def score(run: Path, name: str) -> None:
+    """Re-score the run in this process."""
+    (outcome,) = rescore(plan_rescoring([run], scorers=SCORERS, name=name), workers=1)
+    assert isinstance(outcome, Rescoring)
+    assert outcome.summaries["steps"].mean == STEPS
+
+
+def read(run: Path) -> None:
+    """Read the files and parse their lines."""
+    for path in (run / "episodes").iterdir():
+        for line in path.read_bytes().splitlines():
+            orjson.loads(line)
+
+
+@pytest.mark.slow
+def test_rescoring_costs_at_most_two_and_a_half_times_reading(run: Path):
+    """With digests, details and log; the median over short pairs, so that a busy machine slows both sides alike."""
+    part = part_of(run, PART)
+    score(part, "warm")
+    ratios = []
+    for pair in range(PAIRS):
+        begun = time.process_time()
+        read(part)
+        between = time.process_time()
+        score(part, f"speed-{pair}")
+        ratios.append((time.process_time() - between) / (between - begun))
+    assert statistics.median(ratios) <= LIMIT, sorted(ratios)
+
+
+def part_of(run: Path, episodes: int) -> Path:
+    """A run folder of the first episodes of a run."""
+    log = orjson.loads((run / "evallog.json").read_bytes())
+    part = run.parent / f"part-{episodes}"
+    (part / "episodes").mkdir(parents=True)
+    for sample in log["samples"][:episodes]:
+        (part / sample["trace"]).symlink_to(run / sample["trace"])
+    (part / "evallog.json").write_bytes(orjson.dumps({**log, "samples": log["samples"][:episodes]}))
+    return part
+
+
+def peak_kilobytes(connection: Any, run: Path, episodes: int) -> None:
+    """Peak memory of re-scoring so many episodes of a run, in a process of its own."""
+    score(part_of(run, episodes), "memory")
+    connection.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def peak_in_process(run: Path, episodes: int) -> int:
+    """:func:`peak_kilobytes` in a fresh process."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=peak_kilobytes, args=(sender, run, episodes))
+    process.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    finally:
+        process.join()
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_traces(run: Path):
+    """A trace takes about 2 MB once read: 190 more of them may cost a tenth of one each, for samples and scores."""
+    few, many = peak_in_process(run, 10), peak_in_process(run, EPISODES)
+    assert many - few < (EPISODES - 10) * 200
