@@ -6,6 +6,7 @@
     ├── ContractError(path)                a value that a contract refuses
     │   └── SchemaError(path)              a document of another schema, or none
     ├── RefError(ref)                      a reference that names nothing loadable
+    │   └── MissingModule                  its module is not on the module path
     └── DigestMismatch(expected, actual)   bytes or values other than the recorded ones
 """
 
@@ -58,6 +59,10 @@ class RefError(HyloError):
         self.ref = ref
         self.reason = reason
         super().__init__(f"cannot load {ref!r}: {reason}")
+
+
+class MissingModule(RefError):
+    """A reference to a module that is not on the module path."""
 
 
 class DigestMismatch(HyloError):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import re
 from typing import Any
 
 import attrs
 
-from hylo_core.errors import RefError, describe_error
+from hylo_core.errors import MissingModule, RefError, describe_error
 
 _REF = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)")
 
@@ -46,7 +47,9 @@ def load_ref(ref: str) -> Any:
     try:
         found: Any = importlib.import_module(parsed.module)
     except ModuleNotFoundError as error:
-        raise RefError(ref, f"there is no module {error.name!r} in this environment") from error
+        if error.name is None or not f"{parsed.module}.".startswith(f"{error.name}."):
+            raise RefError(ref, f"importing {parsed.module} raised {describe_error(error)}") from error
+        raise MissingModule(ref, f"there is no module {error.name!r} in this environment") from error
     except (Exception, SystemExit) as error:
         # A module of somebody else's can raise anything while it is imported.
         raise RefError(ref, f"importing {parsed.module} raised {describe_error(error)}") from error
@@ -54,5 +57,7 @@ def load_ref(ref: str) -> Any:
         try:
             found = getattr(found, name)
         except AttributeError as error:
-            raise RefError(ref, f"{parsed.module} has no {parsed.attribute!r}") from error
+            close = difflib.get_close_matches(name, dir(found), n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise RefError(ref, f"{parsed.module} has no {parsed.attribute!r}{hint}") from error
     return found

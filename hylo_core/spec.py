@@ -251,7 +251,19 @@ def compare_specs(env: EnvSpec, agent: AgentSpec) -> tuple[SpecDifference, ...]:
                 found.append(SpecDifference(path, f"none of that name (there is {have})", "it", "mismatch"))
                 continue
             found += _compare_fields(path, by_name[item.name], item)
-    return tuple(found)
+    return (*found, *_untold(agent))
+
+
+def _untold(agent: AgentSpec) -> list[SpecDifference]:
+    """What concerns the agent alone and it does not say; pictures only where it sees any."""
+    silent: list[str] = []
+    if agent.cameras:
+        made = agent.image_preparation or ImagePreparation()
+        fields = [field.name for field in attrs.fields(ImagePreparation) if getattr(made, field.name) == UNKNOWN]
+        all_of_it = len(fields) == len(attrs.fields(ImagePreparation))
+        silent = ["image_preparation"] if all_of_it else [f"image_preparation.{name}" for name in fields]
+    silent += [name for name in ("history_fill", "normaliser_key") if getattr(agent, name) == UNKNOWN]
+    return [SpecDifference(path, "no say in it", UNKNOWN, "unknown") for path in silent]
 
 
 def _compare_actions(env: tuple[ActionSlice, ...], agent: tuple[ActionSlice, ...]) -> list[SpecDifference]:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
-from hylo_core.errors import RefError
+from hylo_core.errors import MissingModule, RefError
 from hylo_core.refs import load_ref, parse_ref
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
@@ -174,5 +174,8 @@ def load(kind: Kind, name: str) -> Any:
     ref = ref_of(kind, name)
     try:
         return load_ref(ref)
+    except MissingModule as error:
+        fix = "put the folder of the module on the path (PYTHONPATH=. hylo-eval …), or install its package"
+        raise EvalError(str(error), fix=fix) from error
     except RefError as error:
-        raise EvalError(str(error), fix=f"hylo-eval list {kind}") from error
+        raise EvalError(str(error)) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,13 @@ import attrs
 import click
 
 from hylo_core.errors import describe_error
+from hylo_core.spec import UNKNOWN
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import (
     console,
     describe_precision,
+    describe_unfinished,
     print_abstentions,
     print_summaries,
     printable,
@@ -23,6 +26,7 @@ from hylo_eval.cli.terminal import (
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
+    from hylo_core.trace import ErrorEvent
     from hylo_eval.evaluation.evaluate import EvalResult
 
 
@@ -122,7 +126,10 @@ def evaluate_command(**options: Any) -> EvalResult:
             )
     except Interrupted as interrupt:
         progress.close()
-        console(stderr=True).print(f"stopped; what is finished is in {printable_line(str(interrupt.result.log_path))}")
+        name, summary = next(iter(interrupt.result.summaries.items()))
+        err = console(stderr=True)
+        err.print(describe_unfinished(printable_line(name), summary, len(plan.instances)))
+        err.print(f"stopped; what is finished is in {printable_line(str(interrupt.result.log_path))}")
         raise
     finally:
         progress.close()
@@ -192,10 +199,21 @@ def _print_notes(result: EvalResult) -> None:
         error = failed.result.error
         out.print(
             f"first error: {printable_line(failed.instance.key)}, {error.phase}: "
-            f"{printable_line(error.error_type)}: {printable(error.message)}"
+            f"{printable_line(error.error_type)}: {printable(error.message)}{printable_line(_place(error))}"
         )
+        out.print(f"its traceback: the error event of {printable_line(str(failed.result.path))}")
     if result.disagreements:
         out.print(f"warning: in {result.disagreements} episodes the goal as written and the simulator's check differ")
-    unknown = [difference.path for difference in result.differences if difference.severity == "unknown"]
-    if unknown:
-        out.print(f"not known on one side: {printable_line(', '.join(unknown))}")
+    for side, value in (("agent", "agent"), ("environment", "env")):
+        silent = [
+            item.path for item in result.differences if item.severity == "unknown" and getattr(item, value) == UNKNOWN
+        ]
+        if silent:
+            named = printable_line(", ".join(silent))
+            out.print(f"the {side} does not declare {named} (docs/cli.md): a mismatch there would go unseen")
+
+
+def _place(error: ErrorEvent) -> str:
+    """Where it was raised: the last place of the traceback on record."""
+    places = re.findall(r'File "([^"]+)", line (\d+)', str(error.volatile.get("traceback", "")))
+    return f" (at {Path(places[-1][0]).name}:{places[-1][1]})" if places else ""

@@ -20,6 +20,7 @@ __all__ = [
     "describe_abstentions",
     "describe_precision",
     "describe_summary",
+    "describe_unfinished",
     "number",
     "percent",
     "print_hanging",
@@ -149,6 +150,16 @@ def describe_precision(name: str, summary: ScoreSummary) -> str:
     )
 
 
+def describe_unfinished(name: str, summary: ScoreSummary, planned: int) -> str:
+    """A rate of a run that was stopped, with what is missing counted both ways: successes tend to end first."""
+    text = f"{summary.n_attempted} of {planned} episodes are finished"
+    if not summary.binary or summary.mean is None:
+        return text
+    successes = round(summary.mean * summary.n_scored)
+    low, high = successes / planned, (successes + planned - summary.n_scored) / planned
+    return f"{text}; {name} lies between {percent(low)} and {percent(high)} of all, whatever the others come to"
+
+
 def describe_abstentions(name: str, summary: ScoreSummary) -> str:
     """How many episodes a scorer said nothing about, why, and what they could have changed."""
     reasons = ", ".join(f"{count} {printable_line(reason)}" for reason, count in summary.abstained.items())
@@ -156,4 +167,8 @@ def describe_abstentions(name: str, summary: ScoreSummary) -> str:
     if summary.worst_case:
         low, high = summary.worst_case
         text += f"; {percent(low)} had they all failed, {percent(high)} had they all succeeded"
+        errors = summary.abstained.get("agent_error", 0)
+        if errors and errors < summary.n_abstained:
+            scored = round((summary.mean or 0.0) * summary.n_scored)
+            text += f"; {percent(scored / (summary.n_scored + errors))} with the agent's own errors as failures"
     return text

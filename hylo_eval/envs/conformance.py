@@ -174,13 +174,18 @@ def _observations_fit_the_space(subject: _Subject) -> None:
 def _spec_names_the_observations(subject: _Subject) -> None:
     spec = _spec(subject)
     spaces = subject.env.observation_space.spaces
-    named = {item.name: item.shape for item in spec.state}
-    named |= {camera.name: (camera.height, camera.width, camera.channels) for camera in spec.cameras}
+    named = {item.name: (item.shape, item.dtype) for item in spec.state}
+    named |= {item.name: ((item.height, item.width, item.channels), item.dtype) for item in spec.cameras}
     if set(named) != set(spaces):
         raise Broken(f"env_spec names {sorted(named)}, the observations are {sorted(spaces)}")
-    for name, shape in named.items():
-        if spaces[name].shape is not None and tuple(spaces[name].shape) != shape:
-            raise Broken(f"env_spec gives {name!r} the shape {shape}, the space {spaces[name].shape}")
+    for name, (shape, dtype) in named.items():
+        space = spaces[name]
+        if space.shape is None:
+            continue
+        if tuple(space.shape) != shape:
+            raise Broken(f"env_spec gives {name!r} the shape {shape}, the space {space.shape}")
+        if space.dtype != np.dtype(dtype):
+            raise Broken(f"env_spec gives {name!r} the dtype {dtype}, the space {space.dtype}")
 
 
 def _spec_covers_the_action(subject: _Subject) -> None:
@@ -344,7 +349,7 @@ RULES: tuple[Rule[_Subject], ...] = (
     ),
     Rule(
         "spec_observations",
-        "env_spec names every observation key, with its shape.",
+        "env_spec names every observation key, with its shape and dtype.",
         _spec_names_the_observations,
     ),
     Rule(

@@ -14,21 +14,19 @@ from typing import TYPE_CHECKING, Any, cast
 import attrs
 
 from hylo_core.benchmark import Benchmark
-from hylo_core.canonical import describe
-from hylo_core.errors import describe_error
 from hylo_core.score import Scorer
-from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
+from hylo_core.spec import AgentSpec, SpecDifference
 from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo, BenchmarkRef
-from hylo_eval.agents.protocol import Agent, meet_env
-from hylo_eval.envs.protocol import EnvFactory, renderer_of, spec_of, versions_of
-from hylo_eval.errors import AgentError, EnvError, EvalError
+from hylo_eval.agents.protocol import Agent
+from hylo_eval.envs.protocol import EnvFactory
+from hylo_eval.errors import EvalError
 from hylo_eval.evallog.v01 import EvalLog, write_evallog
-from hylo_eval.evaluation.manifest import RunSetup, build_manifest, describe_safety, write_manifest
+from hylo_eval.evaluation.manifest import RunSetup, build_manifest, write_manifest
 from hylo_eval.evaluation.plan import Plan, plan_run
+from hylo_eval.evaluation.preflight import check_arguments, preflight
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
-from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.scoring.aggregate import ScoreSummary
 from hylo_eval.scoring.counts import SafetyInterventions, Steps
 from hylo_eval.scoring.initial_states import StateCount, count_states
@@ -144,10 +142,10 @@ def evaluate(
         EvalError: Something is refused; nothing was written.
         Interrupted: The operator stopped the run; ``evallog.partial.json`` holds what is finished.
     """
+    check_arguments(benchmark, env_factory, agent)
     plan = _plan(benchmark, split, plan)
     scorers = DEFAULT_SCORERS if scorers is None else checked_scorers(scorers)
     agent = cast("Agent", _Manifested(agent, manifest)) if manifest is not None else agent
-    _check_agent(agent)
     if max_attempts < 1:
         raise EvalError(f"max_attempts must be at least 1, not {max_attempts}")
     run = RunFolder.at(Path(run_root), run_id or make_run_id(benchmark.id, agent.info.name))
@@ -165,7 +163,7 @@ def evaluate(
     )
     ordered = plan.by_task()
     try:
-        setup, differences = _preflight(worker, ordered[0], agent, env_ref or {}, agent_ref or {})
+        setup, differences = preflight(worker, ordered[0], agent, env_ref or {}, agent_ref or {})
         names = [scorer.name for scorer in scorers]
         content = build_manifest(plan, setup, run_id=run.run_id, scorers=names)
         run.create()
@@ -210,75 +208,6 @@ def _plan(benchmark: Benchmark, split: str | None, plan: Plan | None) -> Plan:
     if split not in (None, plan.split) or plan.benchmark.digest() != benchmark.digest():
         raise EvalError("the plan is of another benchmark or split than the ones to evaluate")
     return plan
-
-
-def _check_agent(agent: Any) -> None:
-    for name, kind in (("info", AgentInfo), ("spec", AgentSpec)):
-        found = getattr(agent, name, None)
-        if not isinstance(found, kind):
-            raise AgentError(f"{describe(agent)} is no agent: its {name} is {describe(found)}, not an {kind.__name__}")
-
-
-def _preflight(
-    worker: Worker,
-    instance: TaskInstance,
-    agent: Agent,
-    env_ref: Mapping[str, Any],
-    agent_ref: Mapping[str, Any],
-) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
-    """Make the first env, begin the filters and compare the specs, while a refusal still costs nothing."""
-    from gymnasium import Space
-
-    try:
-        env: Any = worker.open(instance.spec)
-    except EvalError:
-        raise
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - a simulator that fails now may come up at the first attempt, which records it
-        env = None
-    differences: tuple[SpecDifference, ...] = ()
-    filters = worker.safety or ()
-    if env is not None:
-        if not isinstance(getattr(env, "action_space", None), Space):
-            raise EnvError(f"the env is a {type(env).__name__} without an action space", fix="hylo-eval check-env")
-        filters = worker.filters(env)
-        begin_filters(filters, spec_of(env), env.action_space)
-        _meet(agent, spec_of(env))
-        differences = compare_specs(spec_of(env), agent.spec)
-        _refuse_mismatch(differences)
-    setup = RunSetup(
-        agent=agent.info,
-        agent_spec=agent.spec,
-        agent_ref=agent_ref,
-        env_spec=spec_of(env),
-        env_ref=env_ref,
-        safety=describe_safety(filters),
-        versions=versions_of(env),
-        renderer=renderer_of(env),
-        max_attempts=worker.max_attempts,
-    )
-    return setup, differences
-
-
-def _meet(agent: Agent, env_spec: EnvSpec) -> None:
-    try:
-        meet_env(agent, env_spec)
-    except EvalError:
-        raise
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise AgentError(f"the agent cannot work with this env: {describe_error(error)}") from error
-
-
-def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:
-    wrong = [difference for difference in differences if difference.severity == "mismatch"]
-    if wrong:
-        listed = "".join(f"\n  {difference}" for difference in wrong)
-        raise EvalError(
-            f"agent and environment do not fit; every episode would run and only the numbers would be wrong:{listed}"
-        )
 
 
 def _conclude(

@@ -9,12 +9,15 @@ from typing import Any, cast
 
 import attrs
 
+from hylo_core.canonical import describe
 from hylo_core.errors import describe_error
+from hylo_core.spec import AgentSpec
+from hylo_core.trace import AgentInfo
 from hylo_eval import plugins
 from hylo_eval.benchmarks import read_toml
 from hylo_eval.envs.protocol import BENCHMARK_FOLDER
 from hylo_eval.errors import AgentError, EvalError
-from hylo_eval.options import on_record, read_options, split_pairs
+from hylo_eval.options import on_record, read_options, refuse_missing, split_pairs
 
 _MAX_AGENT_FILE_BYTES = 1024 * 1024
 
@@ -66,6 +69,7 @@ def make_agent(name: str, given: Mapping[str, str]) -> Made:
     factory = plugins.load("agents", name)
     what = f"agent {name!r}"
     options = {**read_options(factory, defaults, what=what), **read_options(factory, given, what=what)}
+    refuse_missing(factory, options, what=what, flag="--agent-arg ")
     try:
         agent = factory(**options)
     except EvalError:
@@ -75,6 +79,9 @@ def make_agent(name: str, given: Mapping[str, str]) -> Made:
     missing = [part for part in ("info", "spec", "open_episode", "close") if not hasattr(agent, part)]
     if missing:
         raise AgentError(f"{what} is a {type(agent).__name__}, which is no agent: it lacks {', '.join(missing)}")
+    for part, kind in (("info", AgentInfo), ("spec", AgentSpec)):
+        if not isinstance(getattr(agent, part), kind):
+            raise AgentError(f"{what}: its {part} must be an {kind.__name__}, not {describe(getattr(agent, part))}")
     return Made(agent, {"ref": plugins.ref_of("agents", name), "options": on_record(options)}, options)
 
 
@@ -126,6 +133,7 @@ def _safety_filter(given: str) -> Any:
     name, pairs = (head, tail) if separator and "=" in tail else (given, "")
     factory = plugins.load("safety", name)
     options = read_options(factory, split_pairs(_pairs(pairs), "--safety"), what=f"safety filter {name!r}")
+    refuse_missing(factory, options, what=f"safety filter {name!r}", flag=f"--safety {name}:")
     try:
         return factory(**options)
     except TypeError as error:

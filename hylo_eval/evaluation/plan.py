@@ -92,7 +92,7 @@ def plan_run(
     if key is not None:
         if tasks:
             raise EvalError("--key names one instance; leave --task out")
-        instances = [_keyed(instances, key, split)]
+        instances = [_keyed(benchmark_run, instances, key, split)]
     elif tasks:
         chosen = {find_task(benchmark, name).id for name in tasks}
         instances = [instance for instance in instances if instance.spec.id in chosen]
@@ -128,7 +128,7 @@ def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
         # More digits than any position has: Python refuses to read thousands of them.
         if len(name) < 10 and int(name) < len(benchmark.tasks):
             return benchmark.tasks[int(name)]
-        raise EvalError(f"{benchmark.id!r} has {len(benchmark.tasks)} tasks, so there is no task {name}")
+        raise EvalError(f"{benchmark.id!r} has no task {name}; its tasks are 0 to {len(benchmark.tasks) - 1}")
     ends = [task for task in benchmark.tasks if task.id.endswith(f"/{name}")]
     if len(ends) == 1:
         return ends[0]
@@ -137,10 +137,14 @@ def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
     raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}")
 
 
-def _keyed(instances: Sequence[TaskInstance], key: str, split: str) -> TaskInstance:
+def _keyed(benchmark: Benchmark, instances: Sequence[TaskInstance], key: str, split: str) -> TaskInstance:
     for instance in instances:
         if instance.key == key:
             return instance
+    task, _, seed = key.rpartition("#")
+    for other, seeds in benchmark.splits.items():
+        if any(item.id == task for item in benchmark.tasks) and seed in map(str, seeds):
+            raise EvalError(f"split {split!r} has no instance {key!r}; it is in {other!r}", fix=f"--split {other}")
     hint = did_you_mean(key, [instance.key for instance in instances[:2000]])
     raise EvalError(f"split {split!r} has no instance {key!r}{hint}")
 

@@ -37,6 +37,9 @@ def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
     Raises:
         EvalError: Either.
     """
+    for scorer in scorers:
+        if isinstance(scorer, (str, type)) or not hasattr(scorer, "score"):
+            raise EvalError(f"a scorer must be an object with name and score(), not {describe(scorer)}")
     names: list[Any] = [getattr(scorer, "name", None) for scorer in scorers]
     if not names:
         raise EvalError("a run needs at least one scorer")

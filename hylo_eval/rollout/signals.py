@@ -21,7 +21,7 @@ def success_of(info: Mapping[str, Any]) -> bool:
     success = info.get(SUCCESS)
     if success is True or success is False:
         return success
-    raise EnvError(f"info[{SUCCESS!r}] must be a bool, not {success!r} ({type(success).__name__})")
+    raise EnvError(f"info[{SUCCESS!r}] must be a bool, not {describe(success)}; convert it with bool(...)")
 
 
 def flag(value: Any, name: str) -> bool:

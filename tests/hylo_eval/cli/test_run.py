@@ -208,6 +208,7 @@ def test_a_signal_ends_with_130_and_keeps_what_is_finished(folder: Path, number:
     process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
+    assert "of 100 episodes are finished; success lies between" in stderr
     assert "Traceback" not in stderr
     run = folder / "runs" / "r"
     assert not (run / "evallog.json").exists()

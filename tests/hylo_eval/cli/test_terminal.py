@@ -10,6 +10,7 @@ from rich.console import Console
 from hylo_core import Score
 from hylo_eval.cli.terminal import (
     describe_precision,
+    describe_unfinished,
     percent,
     print_hanging,
     print_table,
@@ -72,6 +73,15 @@ def test_a_wide_interval_says_how_many_episodes_it_takes():
     expected = "success: 3 episodes leave an interval of 56 points; 93 would leave at most 20"
     assert describe_precision("success", three) == expected
     assert describe_precision("success", sixty) == describe_precision("success", none) == ""
+
+
+def test_a_stopped_run_counts_what_is_missing_both_ways():
+    """Three of four succeeded, six are missing: between 3 and 9 of ten; a scorer without a rate has no bounds."""
+    scores = [Score(1.0)] * 3 + [Score(0.0)]
+    assert describe_unfinished("success", summarise("success", scores, binary=True), 10) == (
+        "4 of 10 episodes are finished; success lies between 30.0 % and 90.0 % of all, whatever the others come to"
+    )
+    assert describe_unfinished("steps", summarise("steps", scores, binary=False), 10) == "4 of 10 episodes are finished"
 
 
 def test_a_path_is_not_broken():

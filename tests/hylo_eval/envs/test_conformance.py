@@ -228,3 +228,17 @@ def test_unknown_slices_are_not_held_against_an_env(task):
 
     outcomes = {finding.rule: finding.outcome for finding in check_env(Unknown, task).findings}
     assert outcomes["spec_action"] == "not_applicable"
+
+
+def test_a_dtype_other_than_the_spaces_is_found(task):
+    """A policy that was promised float64 and gets float32 sees other numbers."""
+
+    class OtherDtype(ReachEnv):
+        def __init__(self, task) -> None:
+            super().__init__(task)
+            state = tuple(attrs.evolve(item, dtype="float32") for item in self.env_spec.state)
+            self.env_spec = attrs.evolve(self.env_spec, state=state)
+
+    (finding,) = check_env(OtherDtype, task).broken
+    assert finding.rule == "spec_observations"
+    assert finding.detail.endswith("the dtype float32, the space float64")

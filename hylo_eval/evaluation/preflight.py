@@ -1,0 +1,111 @@
+"""What is refused before a run begins, while a refusal still costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hylo_core.benchmark import Benchmark
+from hylo_core.canonical import describe
+from hylo_core.errors import describe_error
+from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
+from hylo_core.task import TaskInstance, TaskSpec
+from hylo_core.trace import AgentInfo
+from hylo_eval.agents.protocol import Agent, meet_env
+from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
+from hylo_eval.errors import AgentError, EnvError, EvalError
+from hylo_eval.evaluation.manifest import RunSetup, describe_safety
+from hylo_eval.evaluation.worker import Worker
+from hylo_eval.safety.protocol import begin_filters
+
+
+def check_arguments(benchmark: object, env_factory: object, agent: object) -> None:
+    """Refuse what is of another kind than :func:`evaluate` takes: a name where an object belongs, a class, a made env.
+
+    Raises:
+        EvalError: Saying what was given and how to make what is needed.
+    """
+    if not isinstance(benchmark, Benchmark):
+        raise EvalError(f"the benchmark must be a Benchmark, not {describe(benchmark)}", fix="find_benchmark(name)")
+    if not callable(env_factory):
+        raise EvalError(
+            f"the env factory must be called with a task, and {describe(env_factory)} cannot be",
+            fix="pass the class of the env or a function, such as hylo_eval.envs.reach.ReachEnv",
+        )
+    for part, kind in (("info", AgentInfo), ("spec", AgentSpec)):
+        found = getattr(agent, part, None)
+        if isinstance(agent, type) or not isinstance(found, kind):
+            what = "the class itself" if isinstance(agent, type) else f"its {part} is {describe(found)}"
+            raise AgentError(f"the agent must be an agent whose {part} is an {kind.__name__}; {what}")
+
+
+def preflight(
+    worker: Worker,
+    instance: TaskInstance,
+    agent: Agent,
+    env_ref: Mapping[str, Any],
+    agent_ref: Mapping[str, Any],
+) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
+    """Make the first env, begin the filters, introduce the agent and compare the specs.
+
+    Raises:
+        EvalError: The env cannot be made, not even in as many attempts as an episode has; a filter cannot filter here;
+            agent and env do not fit.
+    """
+    from gymnasium import Space
+
+    env: Any = _open(worker, instance.spec)
+    if not isinstance(getattr(env, "action_space", None), Space):
+        raise EnvError(f"the env is a {type(env).__name__} without an action space", fix="hylo-eval check-env")
+    filters = worker.filters(env)
+    begin_filters(filters, spec_of(env), env.action_space)
+    _meet(agent, spec_of(env))
+    differences = compare_specs(spec_of(env), agent.spec)
+    _refuse_mismatch(differences)
+    setup = RunSetup(
+        agent=agent.info,
+        agent_spec=agent.spec,
+        agent_ref=agent_ref,
+        env_spec=spec_of(env),
+        env_ref=env_ref,
+        safety=describe_safety(filters),
+        versions=versions_of(env),
+        renderer=renderer_of(env),
+        max_attempts=worker.max_attempts,
+    )
+    return setup, differences
+
+
+def _open(worker: Worker, task: TaskSpec) -> Any:
+    """The first env. A simulator may fail once and come up again; one that never comes up is no run."""
+    for attempt in range(1, worker.max_attempts + 1):
+        try:
+            return worker.open(task)
+        except EvalError:
+            raise
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if attempt == worker.max_attempts:
+                raise EnvError(f"the environment of {task.id} cannot be made: {describe_error(error)}") from error
+    raise AssertionError("the loop above returns or raises")
+
+
+def _meet(agent: Agent, env_spec: EnvSpec) -> None:
+    try:
+        meet_env(agent, env_spec)
+    except EvalError:
+        raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise AgentError(f"the agent cannot work with this env: {describe_error(error)}") from error
+
+
+def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:
+    wrong = [difference for difference in differences if difference.severity == "mismatch"]
+    if wrong:
+        listed = "".join(f"\n  {difference}" for difference in wrong)
+        raise EvalError(
+            f"agent and environment do not fit; every episode would run and only the numbers would be wrong:{listed}"
+        )
