@@ -85,30 +85,6 @@ def read_options(factory: Callable[..., Any], given: Mapping[str, Any], *, what:
     return options
 
 
-def refuse_missing(factory: Callable[..., Any], options: Mapping[str, Any], *, what: str, flag: str) -> None:
-    """Refuse a call that would lack a required option, before Python says so in its own words.
-
-    Raises:
-        EvalError: Naming the first one that is missing and how to give it.
-    """
-    for name, parameter in _parameters(factory).items():
-        if parameter.default is inspect.Parameter.empty and name not in options:
-            raise EvalError(f"{what} needs the option {name!r}", fix=f"{flag}{name}=…")
-
-
-def _parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (ValueError, TypeError):
-        return {}
-    return {
-        name: parameter
-        for name, parameter in parameters.items()
-        if name not in ("self", "task") and parameter.kind in kinds
-    }
-
-
 def on_record(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as the manifest keeps them: the values of those that are secrets by name stay out of every file.
 
@@ -126,6 +102,26 @@ def _without_password(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_password(item) for item in cast("list[Any]", value)]
     return value
+
+
+def refuse_missing(factory: Callable[..., Any], options: Mapping[str, Any], *, what: str, flag: str) -> None:
+    """Refuse a call that would lack a required option, before Python says so in its own words.
+
+    Raises:
+        EvalError: Naming the first one that is missing and how to give it.
+    """
+    for name, parameter in _parameters(factory).items():
+        if parameter.default is inspect.Parameter.empty and name not in options:
+            raise EvalError(f"{what} needs the option {name!r}", fix=f"{flag}{name}=…")
+
+
+def _parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(factory).parameters.items()
+        if name not in ("self", "task") and parameter.kind in kinds
+    }
 
 
 def _hints(factory: Callable[..., Any], names: Sequence[str]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ def main() -> None:
     """The console script ``hylo-eval``."""
     import signal
 
+    # SIGTERM ends like SIGINT, with 130; a run that has begun has its own handler.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         # SIGTERM ends like SIGINT, with 130; a run that has begun has its own handler.
         signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -84,12 +84,11 @@ def versions_of(env: object) -> dict[str, str]:
     Raises:
         EnvError: They are no texts by name.
     """
-    found: object = getattr(env, "versions", {})
-    if isinstance(found, Mapping):
-        versions = dict(cast("Mapping[object, object]", found))
-        if all(isinstance(item, str) for pair in versions.items() for item in pair):
-            return cast("dict[str, str]", versions)
-    raise EnvError(f"versions must be package versions by name, not {describe(cast('object', found))}")
+    found: Any = getattr(env, "versions", {})
+    members: dict[Any, Any] = dict(cast("Mapping[Any, Any]", found)) if isinstance(found, Mapping) else {None: None}
+    if not all(isinstance(item, str) for pair in members.items() for item in pair):
+        raise EnvError(f"versions must be package versions by name, not {describe(getattr(env, 'versions', {}))}")
+    return members
 
 
 def renderer_of(env: object) -> str:

@@ -83,7 +83,9 @@ def _open(worker: Worker, task: TaskSpec) -> Any:
             return worker.open(task)
         except EvalError:
             raise
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if attempt == worker.max_attempts:
                 raise EnvError(f"the environment of {task.id} cannot be made: {describe_error(error)}") from error
     raise AssertionError("the loop above returns or raises")
@@ -94,7 +96,9 @@ def _meet(agent: Agent, env_spec: EnvSpec) -> None:
         meet_env(agent, env_spec)
     except EvalError:
         raise
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise AgentError(f"the agent cannot work with this env: {describe_error(error)}") from error
 
 

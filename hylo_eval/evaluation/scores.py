@@ -38,14 +38,14 @@ def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
         EvalError: Either.
     """
     for scorer in scorers:
-        name = getattr(scorer, "name", None)
         if isinstance(scorer, (str, type)) or not hasattr(scorer, "score"):
             raise EvalError(f"a scorer must be an object with name and score(), not {describe(scorer)}")
-        if not isinstance(name, str) or clean_text(name) != name:
-            raise EvalError(f"{describe(scorer)} is no scorer: its name is {describe(name)}")
-    names = [scorer.name for scorer in scorers]
+    names: list[Any] = [getattr(scorer, "name", None) for scorer in scorers]
     if not names:
         raise EvalError("a run needs at least one scorer")
+    for name, scorer in zip(names, scorers, strict=True):
+        if not isinstance(name, str) or clean_text(name) != name:
+            raise EvalError(f"{describe(scorer)} is no scorer: its name is {describe(name)}")
     for name in names:
         if names.count(name) > 1:
             raise EvalError(f"two scorers are called {name!r}")

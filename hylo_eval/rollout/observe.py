@@ -43,7 +43,7 @@ class ObservationView:
             EnvError: A key has come or gone since the reset, or a value has another shape or type than at the reset:
                 what the start event says of the observations would be wrong.
         """
-        if observation.__class__ is not dict and not isinstance(observation, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(observation, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise EnvError(f"an observation must be a mapping from text to arrays, not {type(observation).__name__}")
         if observation.keys() != self._keys:  # pyright: ignore[reportUnnecessaryComparison]
             changed = sorted(self._keys ^ set(observation))

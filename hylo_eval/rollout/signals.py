@@ -45,10 +45,10 @@ def goal_of(info: Mapping[str, Any]) -> tuple[bool, ...] | None:
 
 def settle_steps_of(info: Mapping[str, Any]) -> int:
     """``info["settle_steps"]``, 0 where the env does not say; raises EnvError when it is no count."""
-    steps: object = info.get(SETTLE_STEPS, 0)
+    steps: Any = info.get(SETTLE_STEPS, 0)
     if isinstance(steps, (int, np.integer)) and not isinstance(steps, bool) and steps >= 0:
         return int(cast("Any", steps))
-    raise EnvError(f"info[{SETTLE_STEPS!r}] must be a number of steps, not {describe(cast('object', steps))}")
+    raise EnvError(f"info[{SETTLE_STEPS!r}] must be a number of steps, not {describe(info.get(SETTLE_STEPS))}")
 
 
 def text_of(info: Mapping[str, Any], name: str) -> str:

@@ -509,11 +509,12 @@ def test_a_name_no_log_can_hold_is_refused(tmp_path: Path, name: Any) -> None:
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(0)])
-def test_whatever_is_raised_where_an_env_is_made_is_infrastructure(tmp_path: Path, error: BaseException) -> None:
+def test_whatever_is_raised_where_an_env_is_made_is_a_refusal(tmp_path: Path, error: BaseException) -> None:
     """Also what does not derive from Exception."""
 
     def make(spec: Any) -> Any:
         raise error
 
-    result = run(tmp_path, env=make, max_attempts=1)
-    assert result.summaries["success"].abstained == {"infra": 4}
+    with pytest.raises(EnvError, match=f"cannot be made: {type(error).__name__}"):
+        run(tmp_path, env=make, max_attempts=1)
+    assert not list(tmp_path.iterdir())
