@@ -107,13 +107,14 @@ def test_an_agent_that_exits_when_it_is_closed_does_not_hide_the_result(shell):
     assert b"warning: closing the agent raised SystemExit: 0" in outcome.stderr
 
 
-def test_an_env_that_ends_the_process_is_infrastructure(shell, tmp_path):
-    """Not a success, and not the end of the run."""
+def test_an_env_that_ends_the_process_has_not_succeeded(shell, tmp_path):
+    """sys.exit(0) in somebody's factory is a refusal with a sentence, before anything is written."""
     shown = benchmark_files()["reach_fixed"].read_text()
     (tmp_path / "odd.toml").write_text(shown.replace('env = "reach"', 'env = "odd:exits"'))
     outcome = shell("%s", "run", "odd.toml", "--episodes", "1", "--agent", "zero", "--max-attempts", "1")
-    assert outcome.returncode == 3
-    assert b"1 infra" in outcome.stdout
+    assert outcome.returncode == 2
+    assert b"cannot be made: SystemExit: 0" in outcome.stderr
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.slow
