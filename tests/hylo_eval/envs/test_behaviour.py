@@ -20,6 +20,13 @@ CASES = [
         "hylo_eval.agents.metaworld_expert:MetaworldExpert",
         marks=pytest.mark.metaworld,
     ),
+    pytest.param(
+        "libero_object",
+        0,
+        "hylo_eval.envs.libero:LiberoFactory",
+        "hylo_eval.agents.libero_scripted:LiberoScripted",
+        marks=[pytest.mark.libero, pytest.mark.slow],
+    ),
 ]
 
 
