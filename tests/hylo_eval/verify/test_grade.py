@@ -1,13 +1,15 @@
 """Grading a task from its files."""
 
 import os
+from importlib import import_module
 
 import pytest
 
-from hylo_eval.verify import grade as grade_module
 from hylo_eval.verify.grade import grade, grade_file, load_spec, read_answer
 from hylo_eval.verify.specs.answer import ExactSpec, JsonSchemaSpec, McqSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, Status, scored
+
+grade_module = import_module("hylo_eval.verify.grade")  # the package's attribute is the function
 
 
 @pytest.fixture
