@@ -56,7 +56,7 @@ def write_verdict(logs_dir: Path, verdict: object) -> Reward:
         OSError: A file could not be written. None of the three is left behind.
     """
     reward = validated(verdict)
-    value = float(reward.reward)
+    value = abs(float(reward.reward))  # a script's -0.0 is a zero
     record = {"reward": value, "status": reward.status.value, "detail": reward.detail}
     clear_verdict(logs_dir)
     try:

@@ -26,6 +26,13 @@ def test_a_scored_verdict_has_three_files(tmp_path):
     assert (folder / "reward.json").stat().st_mode & 0o777 == 0o644
 
 
+def test_a_negative_zero_is_written_as_zero(tmp_path):
+    """Readers compare texts, too."""
+    write_verdict(tmp_path, scored(-0.0))
+    assert (tmp_path / "reward.txt").read_text() == "0.0\n"
+    assert json.loads((tmp_path / "verdict.json").read_text())["reward"] == 0.0
+
+
 @pytest.mark.parametrize("verdict", [invalid_task("no key"), infra_error("down"), Reward(7.0), None])
 def test_an_unscored_verdict_leaves_no_reward_behind(tmp_path, verdict):
     """A stale reward must not stand beside an abstention."""
