@@ -32,6 +32,12 @@ def test_a_right_and_a_wrong_answer_are_told_apart(task):
     assert graded(task, McqSpec(expected="C"), "Answer: B").reward == 0.0
 
 
+def test_folders_may_be_given_as_texts(task):
+    """A path as a string is the same path."""
+    (task / "app" / "answer.txt").write_text("C")
+    assert grade(McqSpec(expected="C"), str(task / "tests"), str(task / "app")).reward == 1.0
+
+
 def test_output_paths_are_taken_as_the_contract_says(task, monkeypatch):
     """Below /app from the workspace, absolute ones as they are, relative ones from the current folder."""
     (task / "app" / "out").mkdir()
