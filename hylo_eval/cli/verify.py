@@ -16,12 +16,13 @@ _PATH = click.Path(path_type=Path)
 def verify(spec: Path, logs_dir: Path, workspace: Path) -> int:
     """Grade the task of SPEC, a verifier.toml, and write verdict.json.
 
-    Ends with 0 for all three statuses of a verdict, with 2 when none could be written. The console script
+    Ends with 0 for all three statuses of a verdict, with 2 when none could be written, with 130 when a signal
+    ended it before that. The console script
     hylo-verify takes the same arguments.
     """
     from hylo_eval.verify.commands import main_verify
 
-    return main_verify([str(spec), "--logs-dir", str(logs_dir), "--workspace", str(workspace)])
+    return main_verify([f"--logs-dir={logs_dir}", f"--workspace={workspace}", "--", str(spec)])
 
 
 @click.command("verify-candidate")
@@ -33,7 +34,8 @@ def verify(spec: Path, logs_dir: Path, workspace: Path) -> int:
 def verify_candidate(spec: Path, answer: str, workspace: Path, logs_dir: Path, resources_manifest: Path) -> int:
     """Grade the whole text of an answer file as an answer that was extracted already.
 
-    Ends with 0 for all three statuses of a verdict, with 2 when none could be written.
+    Ends with 0 for all three statuses of a verdict, with 2 when none could be written, with 130 when a signal
+    ended it before that.
     """
     from hylo_eval.verify.commands import main_candidate
 
@@ -44,4 +46,4 @@ def verify_candidate(spec: Path, answer: str, workspace: Path, logs_dir: Path, r
         "--logs-dir": logs_dir,
         "--resources-manifest": resources_manifest,
     }
-    return main_candidate([text for name, value in options.items() for text in (name, str(value))])
+    return main_candidate([f"{name}={value}" for name, value in options.items()])

@@ -6,7 +6,9 @@ Names are imported when they are first asked for, so that a command pays for wha
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -133,3 +135,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """This package, whose public names stay what they are whichever submodules were imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system binds a submodule in its package: the module ``grade`` would hide the function.
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

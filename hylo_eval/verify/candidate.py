@@ -71,7 +71,7 @@ def grade_candidate(spec: Any, candidate: Any, resources: Mapping[str, bytes]) -
 
     Raises:
         ValueError: The specification's mode is not graded in process.
-        TypeError: The candidate has the wrong type for the mode.
+        TypeError: The candidate has the wrong type for the mode, or a resource is not bytes.
     """
     mode = mode_of(spec)
     found = _in_process(mode)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,18 +15,19 @@ from hylo_eval.verify.specs import DEFAULT_WORKSPACE
 from hylo_eval.verify.verdict_files import clear_verdict, write_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from hylo_eval.verify.verdict import Reward
 
 DEFAULT_LOGS_DIR: Final = Path("/logs/verifier")
 EXIT_DONE: Final = 0
 EXIT_UNWRITTEN: Final = 2
+EXIT_INTERRUPTED: Final = 130
 
 _VERDICT_NOTE: Final = (
     "The exit status is 0 for all three statuses of a verdict: scored, invalid_task and infra_error. "
     "reward.json and reward.txt are written for a scored verdict only. "
-    "The exit status is 2 when no verdict could be written."
+    "The exit status is 2 when no verdict could be written, 130 when a signal ended the command before it was."
 )
 
 
@@ -62,7 +66,7 @@ def main_verify(argv: Sequence[str] | None = None) -> int:
     """Runs ``verify SPEC [--logs-dir DIR] [--workspace DIR]``.
 
     Returns:
-        The exit status: 0 with a verdict written, 2 without.
+        The exit status: 0 with a verdict written, 2 without, 130 when SIGINT, SIGTERM or SIGHUP came first.
     """
     arguments = verify_parser().parse_args(argv)
 
@@ -78,7 +82,7 @@ def main_candidate(argv: Sequence[str] | None = None) -> int:
     """Runs ``verify-candidate``; see :func:`candidate_parser`.
 
     Returns:
-        The exit status: 0 with a verdict written, 2 without.
+        The exit status: 0 with a verdict written, 2 without, 130 when SIGINT, SIGTERM or SIGHUP came first.
     """
     arguments = candidate_parser().parse_args(argv)
 
@@ -98,11 +102,31 @@ def main_candidate(argv: Sequence[str] | None = None) -> int:
 def _record(logs_dir: Path, graded: Callable[[], Reward]) -> int:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     try:
-        # A stale reward must not survive a grader that is killed half way.
-        clear_verdict(logs_dir)
-        verdict = write_verdict(logs_dir, graded())
+        with _signals_interrupt():
+            # A stale reward must not survive a grader that is killed half way.
+            clear_verdict(logs_dir)
+            verdict = write_verdict(logs_dir, graded())
+    except KeyboardInterrupt:
+        print("interrupted before there was a verdict", file=sys.stderr)  # noqa: T201
+        return EXIT_INTERRUPTED
     except OSError as error:
         print(f"the verdict cannot be written to {logs_dir}: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_UNWRITTEN
     logging.getLogger(__name__).info("reward=%s status=%s", verdict.reward, verdict.status)
     return EXIT_DONE
+
+
+@contextmanager
+def _signals_interrupt() -> Generator[None]:
+    """Lets SIGTERM and SIGHUP end what the grader started, as SIGINT does, before they end the grader."""
+    taken: list[signal.Signals] = []
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:  # nohup and an embedding program keep theirs
+                signal.signal(number, signal.default_int_handler)
+                taken.append(number)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)

@@ -119,7 +119,7 @@ def read_answer(output: str, workspace: Path) -> str | Reward:
     return content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:
+def grade(spec: Any, tests_dir: Path | str, workspace: Path | str) -> Reward:
     """Grades one task.
 
     Args:
@@ -134,7 +134,7 @@ def grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:
         GradingInfraError: Grading failed for a reason that is neither the task's nor the candidate's.
     """
     try:
-        return _grade(spec, tests_dir, workspace)
+        return _grade(spec, Path(tests_dir), Path(workspace))
     except InvalidTask as error:
         return invalid_task(str(error))
 

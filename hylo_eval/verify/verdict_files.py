@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
+import stat
 import tempfile
 from pathlib import Path
 from typing import Final
 
+from hylo_eval.verify.file_ops.removal import remove_folder
 from hylo_eval.verify.verdict import Reward, Status, validated
 
 VERDICT_JSON: Final = "verdict.json"
@@ -24,13 +25,21 @@ def clear_verdict(logs_dir: Path) -> None:
         OSError: The folder cannot be made, or a file in it cannot be removed.
     """
     logs_dir.mkdir(parents=True, exist_ok=True)
-    for name in (VERDICT_JSON, REWARD_JSON, REWARD_TXT):
-        path = logs_dir / name
-        try:
-            path.unlink(missing_ok=True)
-        except (IsADirectoryError, PermissionError):
-            # A candidate may have put a folder there; anything else fails again, with its own error.
-            shutil.rmtree(path)
+    folder = os.open(logs_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in (VERDICT_JSON, REWARD_JSON, REWARD_TXT):
+            _remove(name, folder)
+    finally:
+        os.close(folder)
+
+
+def _remove(name: str, folder: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        # A candidate may have put a folder there, nested deeper than a recursion goes.
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            remove_folder(name, parent=folder)
+        else:
+            os.unlink(name, dir_fd=folder)
 
 
 def write_verdict(logs_dir: Path, verdict: object) -> Reward:
@@ -47,7 +56,7 @@ def write_verdict(logs_dir: Path, verdict: object) -> Reward:
         OSError: A file could not be written. None of the three is left behind.
     """
     reward = validated(verdict)
-    value = float(reward.reward)
+    value = abs(float(reward.reward))  # a script's -0.0 is a zero
     record = {"reward": value, "status": reward.status.value, "detail": reward.detail}
     clear_verdict(logs_dir)
     try:

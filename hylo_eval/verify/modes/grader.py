@@ -32,10 +32,17 @@ class ResourceTable:
     contents: Mapping[str, bytes]
 
     def read(self, path: str) -> bytes:
-        """The content of a file; see :class:`Resources`."""
-        content = self.contents.get(path)
-        if not isinstance(content, bytes):
+        """The content of a file; see :class:`Resources`.
+
+        Raises:
+            InvalidTask: The caller holds no such file.
+            TypeError: The caller holds it as something else than bytes.
+        """
+        content: object = self.contents.get(path)
+        if content is None:
             raise InvalidTask(f"the task names {path!r}, which is not among its resources")
+        if not isinstance(content, bytes):
+            raise TypeError(f"the resource {path!r} must be bytes, not {type(content).__name__}")
         return content
 
 

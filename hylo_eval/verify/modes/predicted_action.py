@@ -127,8 +127,11 @@ def grade_predicted_action_candidate(spec: PredictedActionSpec, candidate: tuple
         TypeError: The candidate is not a tuple of FunctionCall.
     """
     check_predicted_action(spec)
-    if not isinstance(candidate, tuple) or not all(isinstance(call, FunctionCall) for call in candidate):
+    if not isinstance(candidate, tuple):
         raise TypeError(f"predicted_action grades a tuple of FunctionCall, not {type(candidate).__name__}")
+    for index, call in enumerate(candidate):
+        if not isinstance(call, FunctionCall):
+            raise TypeError(f"candidate[{index}] must be a FunctionCall, not {type(call).__name__}")
     if len(candidate) != len(spec.expected_calls):
         return scored(0.0)
     try:

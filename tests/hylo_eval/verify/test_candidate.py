@@ -198,3 +198,11 @@ def test_any_calls_are_scored(calls):
         {"expected_calls": [{"name": "tap", "arguments": {"a": 1.0}}], "numeric_tolerance": 0.5},
     )
     check(grade_candidate(spec, calls, {}))
+
+
+def test_a_resource_that_is_no_bytes_is_the_callers_mistake():
+    """A text in the place of a file's bytes does not read as a file that is missing."""
+    spec = candidate_spec("json-schema", {})
+    assert grade_candidate(spec, "1", {}).status is Status.INVALID_TASK
+    with pytest.raises(TypeError, match="must be bytes, not str"):
+        grade_candidate(spec, "1", {"schema.json": "{}"})

@@ -1,11 +1,15 @@
 """The commands: arguments, files and exit statuses."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
+from hylo_eval.cli import verify as commands
 from hylo_eval.verify.commands import main_candidate, main_verify
 
 
@@ -154,3 +158,52 @@ def test_the_command_imports_nothing_heavy(task):
     ]
     done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
     assert (done.returncode, recorded(task)["reward"]) == (0, 1.0), done.stderr
+
+
+_ENDS_ITS_GRADER = """
+import os, pathlib, signal, time
+pathlib.Path("pid").write_text(str(os.getpid()))
+os.kill(os.getppid(), signal.{signal})
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_what_the_grader_started(task, name):
+    """No program of the candidate outlives an interrupted grader, and no verdict is left, an older one included."""
+    cases = task / "tests" / "cases"
+    cases.mkdir()
+    (cases / "input_1.txt").write_text("")
+    (cases / "output_1.txt").write_text("")
+    (task / "tests" / "verifier.toml").write_text('mode = "stdio"\ncommand = "python3 program.py"\n')
+    (task / "app" / "program.py").write_text(_ENDS_ITS_GRADER.format(signal=name))
+    (task / "logs" / "reward.json").write_text('{"reward": 1.0}')
+    program = "import sys; from hylo_eval.verify.commands import main_verify; sys.exit(main_verify())"
+    folders = ["--workspace", str(task / "app"), "--logs-dir", str(task / "logs")]
+    command = [sys.executable, "-c", program, str(task / "tests" / "verifier.toml"), *folders]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted before there was a verdict\n")
+    assert list((task / "logs").iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((task / "app" / "pid").read_text()), 0)
+
+
+def test_the_signals_are_the_callers_again_after_the_command(task):
+    """A program that calls the command keeps its own way to end."""
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    assert verify(task)[0] == 0
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == before
+
+
+def test_names_that_look_like_options_are_names(task, monkeypatch):
+    """A specification or an answer whose name begins with a dash is read by both commands of the group."""
+    monkeypatch.chdir(task)
+    (task / "tests" / "verifier.toml").rename(task / "-v.toml")
+    (task / "app" / "answer.txt").unlink()
+    (task / "-a.txt").write_text("C")
+    folders = ["--workspace", "app", "--logs-dir", "logs"]
+    manifest = ["--resources-manifest", "tests/resources.json"]
+    CliRunner().invoke(commands.verify, [*folders, "--", "-v.toml"])
+    assert recorded(task)["detail"] == {"reason": "no_output"}
+    CliRunner().invoke(commands.verify_candidate, ["--spec", "-v.toml", "--answer", "-a.txt", *folders, *manifest])
+    assert recorded(task)["reward"] == 1.0

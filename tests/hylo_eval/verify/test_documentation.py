@@ -5,14 +5,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hylo_eval.verify.commands import candidate_parser, verify_parser
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "verify.md"
+RESPONSES = PAGE.with_name("responses.md")
 
 
-def test_the_example_runs():
+@pytest.mark.parametrize("page", [PAGE, RESPONSES], ids=["verify", "responses"])
+def test_the_example_runs(page):
     """The Python on the page is run as it stands."""
-    examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     assert examples
     for example in examples:
         done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False)

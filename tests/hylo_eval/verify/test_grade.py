@@ -1,13 +1,15 @@
 """Grading a task from its files."""
 
 import os
+from importlib import import_module
 
 import pytest
 
-from hylo_eval.verify import grade as grade_module
 from hylo_eval.verify.grade import grade, grade_file, load_spec, read_answer
 from hylo_eval.verify.specs.answer import ExactSpec, JsonSchemaSpec, McqSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, Status, scored
+
+grade_module = import_module("hylo_eval.verify.grade")  # the package's attribute is the function
 
 
 @pytest.fixture
@@ -28,6 +30,12 @@ def test_a_right_and_a_wrong_answer_are_told_apart(task):
     """The answer file of the contract's default path is read from the workspace."""
     assert graded(task, McqSpec(expected="C"), "Answer: C").reward == 1.0
     assert graded(task, McqSpec(expected="C"), "Answer: B").reward == 0.0
+
+
+def test_folders_may_be_given_as_texts(task):
+    """A path as a string is the same path."""
+    (task / "app" / "answer.txt").write_text("C")
+    assert grade(McqSpec(expected="C"), str(task / "tests"), str(task / "app")).reward == 1.0
 
 
 def test_output_paths_are_taken_as_the_contract_says(task, monkeypatch):

@@ -1,6 +1,7 @@
 """The files of a verdict."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,13 @@ def test_a_scored_verdict_has_three_files(tmp_path):
     assert (folder / "reward.json").stat().st_mode & 0o777 == 0o644
 
 
+def test_a_negative_zero_is_written_as_zero(tmp_path):
+    """Readers compare texts, too."""
+    write_verdict(tmp_path, scored(-0.0))
+    assert (tmp_path / "reward.txt").read_text() == "0.0\n"
+    assert json.loads((tmp_path / "verdict.json").read_text())["reward"] == 0.0
+
+
 @pytest.mark.parametrize("verdict", [invalid_task("no key"), infra_error("down"), Reward(7.0), None])
 def test_an_unscored_verdict_leaves_no_reward_behind(tmp_path, verdict):
     """A stale reward must not stand beside an abstention."""
@@ -47,6 +55,20 @@ def test_what_a_candidate_planted_is_replaced(tmp_path):
     assert victim.read_text() == "kept"
     assert not (logs / "reward.json").is_symlink()
     assert json.loads((logs / "verdict.json").read_text())["reward"] == 0.5
+
+
+def test_a_planted_folder_of_any_depth_is_removed(tmp_path):
+    """A nest far deeper than Python recurses ends neither the grader nor the verdict."""
+    (tmp_path / "reward.txt").mkdir()
+    folder = os.open(tmp_path / "reward.txt", os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=folder)
+        inner = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(folder)
+    write_verdict(tmp_path, infra_error("down"))
+    assert names(tmp_path) == ["verdict.json"]
 
 
 @pytest.mark.parametrize("failing", ["reward.json", "reward.txt", "verdict.json"])

@@ -130,6 +130,12 @@ def test_a_candidate_that_is_no_tuple_of_calls_is_the_callers_mistake(candidate)
         grade_candidate(candidate_spec("predicted_action", {"expected_calls": [MOVE]}), candidate, {})
 
 
+def test_the_entry_that_is_no_call_is_named():
+    """The message points at the entry, not at the tuple around it."""
+    with pytest.raises(TypeError, match=r"candidate\[1\] must be a FunctionCall, not dict"):
+        grade_candidate(candidate_spec("predicted_action", {"expected_calls": [MOVE]}), (FunctionCall("a", {}), {}), {})
+
+
 def endless():
     value = []
     value.append(value)
