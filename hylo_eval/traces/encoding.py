@@ -13,6 +13,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from hylo_core.canonical import MAX_DEPTH
+from hylo_core.errors import ContractError
+
 MAX_INLINE_NUMBERS = 4096
 """An observation with more numbers than this is kept as a digest, as pictures are."""
 
@@ -48,10 +51,16 @@ def encode_value(value: Any) -> Any:  # noqa: PLR0911 - one case a kind of value
     return value
 
 
-def decode_numbers(value: Any) -> Any:
-    """Undo :func:`encode_value` for numbers: the three texts become floats again, at any depth."""
+def decode_numbers(value: Any, depth: int = 0) -> Any:
+    """Undo :func:`encode_value` for numbers: the three texts become floats again, down to 64 levels.
+
+    Raises:
+        ContractError: The lists are nested deeper than any array is.
+    """
     if isinstance(value, list):
-        return [decode_numbers(item) for item in cast("list[Any]", value)]
+        if depth > MAX_DEPTH:
+            raise ContractError(f"is nested deeper than {MAX_DEPTH} levels")
+        return [decode_numbers(item, depth + 1) for item in cast("list[Any]", value)]
     if isinstance(value, str):
         return NON_FINITE.get(value, value)
     return value

@@ -80,7 +80,7 @@ def test_json_lists_every_rule_and_nothing_else_is_on_standard_output(hylo, brok
     ("arguments", "reason"),
     [
         (("nothing",), "there is no benchmark 'nothing'"),
-        (("reach_fixed", "--task", "5"), "there is no task 5"),
+        (("reach_fixed", "--task", "5"), "has no task 5"),
         (("reach_fixed", "--env-arg", "size=3"), "env 'reach' has no option 'size'"),
         (("reach_fixed", "--env-arg", "size"), "NAME=VALUE"),
         (("no_module:Env",), "no module 'no_module'"),

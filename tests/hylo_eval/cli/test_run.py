@@ -81,7 +81,7 @@ REFUSED = [
     (["run", "reach_fixd", "--agent", "zero"], "there is no benchmark 'reach_fixd'; did you mean 'reach_fixed'?", "hylo-eval list benchmarks"),
     (["run", "none.toml", "--agent", "zero"], "there is no benchmark file none.toml", "hylo-eval list benchmarks"),
     (["run", "broken.toml", "--agent", "zero"], "broken.toml: is not valid TOML: Invalid value (at line 2, column 11)", ""),
-    (["run", "needs.toml", "--agent", "zero"], "there is no module 'no_such_simulator' in this environment", "hylo-eval list envs"),
+    (["run", "needs.toml", "--agent", "zero"], "there is no module 'no_such_simulator' in this environment", "put the folder of the module on the path"),
     (["run", "reach_fixed", "--agent", "zeroo"], "there is no agent 'zeroo'; did you mean 'zero'?", "hylo-eval list agents"),
     (["run", "reach_fixed", "--agent", "broken_module:Agent"], "importing broken_module raised ImportError: libcuda.so.1", ""),
     (["run", "reach_fixed", "--agent", "agents_of_test:Missing"], "agents_of_test has no 'Missing'", ""),
