@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby, islice
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -78,6 +80,9 @@ def parse_trace(data: bytes, path: Path | str = "<bytes>", *, digests: Digests =
     return reading.finish(data, torn=torn)
 
 
+_is_step = methodcaller("startswith", STEP)
+
+
 class _Reading:
     """The state of one reading: which event may come next, and what was read."""
 
@@ -106,19 +111,20 @@ class _Reading:
         if _holds_non_finite(data):
             raise NotPlain
         self._together = True
-        together = [line for line in lines if line.startswith(STEP)]
-        steps = read_steps(together)
-        self._steps.extend(steps)
+        # Runs of steps are taken whole: a trace without interventions is one run.
+        runs = [(steps, list(run)) for steps, run in groupby(lines, _is_step)]
+        together = [line for steps, run in runs if steps for line in run]
+        self._steps.extend(read_steps(together))
         stable = iter(stable_parts(together) if self._digests != "none" else ())
-        for line in lines:
-            if not line.startswith(STEP):
-                self.line(line)
+        for steps, run in runs:
+            if not steps:
+                for line in run:
+                    self.line(line)
                 continue
             if self._reset is None or self._end is not None:
                 raise NotPlain
-            self._size += len(line) + 1
-            if self._digests != "none":
-                self._stable.append(next(stable))
+            self._size += sum(map(len, run)) + len(run)
+            self._stable.extend(islice(stable, len(run)))
 
     def line(self, line: bytes) -> None:
         """Read one whole line, given without its newline."""
