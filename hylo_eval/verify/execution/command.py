@@ -243,7 +243,7 @@ class _Exchange:
             os.close(self._process_descriptor)
             self._process_descriptor = None
         self._process.wait()
-        end_strays(known=known, marker=marker)
+        end_strays(known=known, marker=marker, session=self._process.pid)
         while self._reading() and not self._flooded and self._serve(0.0):
             pass
         self._selector.close()

@@ -22,8 +22,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
+
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
 MARKER_VARIABLE = "HYLO_VERIFY_RUN"
 """The environment variable that marks the processes of one command."""
@@ -35,6 +37,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
 _POLL_SECONDS = 0.002
 _EMPTY_LISTINGS = 3
+_SESSION_FIELD = 3  # counted from the state, which follows the name
 
 _reaping_lock = threading.Lock()
 _reaping_count = 0
@@ -88,22 +91,31 @@ def child_processes() -> frozenset[int]:
     """The process ids of this process's children, zombies included."""
     if not has_children():
         return frozenset()
+    return frozenset(child.pid for child in _children())
+
+
+@attrs.frozen
+class _Child:
+    """A child of this process, as the kernel lists it; a zombie too."""
+
+    pid: int
+    group: int
+    session: int
+
+
+def _children() -> Iterator[_Child]:
     own = os.getpid()
-    children: set[int] = set()
     for entry in Path("/proc").iterdir() if sys.platform.startswith("linux") else ():
-        if entry.name.isdecimal() and _parent_of(entry) == own:
-            children.add(int(entry.name))
-    return frozenset(children)
-
-
-def _parent_of(process: Path) -> int | None:
-    try:
-        status = (process / "stat").read_bytes()
-    except OSError:
-        return None
-    # The command's name stands in parentheses and may itself hold blanks and parentheses.
-    fields = status.rpartition(b")")[2].split()
-    return int(fields[1]) if len(fields) > 1 else None
+        if not entry.name.isdecimal():
+            continue
+        try:
+            status = (entry / "stat").read_bytes()
+        except OSError:
+            continue
+        # The command's name stands in parentheses and may itself hold blanks and parentheses.
+        fields = status.rpartition(b")")[2].split()
+        if len(fields) > _SESSION_FIELD and int(fields[1]) == own:
+            yield _Child(int(entry.name), int(fields[2]), int(fields[_SESSION_FIELD]))
 
 
 def _carries(pid: int, marker: str) -> bool:
@@ -114,43 +126,77 @@ def _carries(pid: int, marker: str) -> bool:
     return f"{MARKER_VARIABLE}={marker}".encode() in environment.split(b"\0")
 
 
-def end_strays(*, known: frozenset[int], marker: str) -> int:
+def end_strays(*, known: frozenset[int], marker: str, session: int) -> int:
     """Kills and reaps the processes that a finished command left behind.
 
     Args:
         known: Children of this process that are not the command's; they stay.
         marker: The command's value of :data:`MARKER_VARIABLE`.
+        session: The session that the command led; all in it are the command's.
 
     Returns:
         How many processes were ended.
     """
-    ended: set[int] = set()
-    killed: set[int] = set()
+    hunt = _Hunt(known=known, marker=marker, sessions={session})
     deadline = time.monotonic() + STRAY_DEADLINE_SECONDS
     # A process that forks and exits all the time can slip through a listing, which takes more than a moment.
     empty_listings = 0
     while has_children() and empty_listings < _EMPTY_LISTINGS and time.monotonic() < deadline:
-        alone = threading.active_count() == 1
-        strays = {pid for pid in child_processes() - known if pid in killed or alone or _carries(pid, marker)}
+        strays = hunt.strays()
+        empty_listings = 0 if strays else empty_listings + 1
         if not strays:
-            empty_listings += 1
             continue
-        empty_listings = 0
-        for pid in strays:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-                killed.add(pid)
         # A stray's own children become ours only when it is gone: look again after reaping it.
-        if not _reap(strays, ended):
+        if not hunt.end(strays):
             time.sleep(_POLL_SECONDS)
-    return len(ended)
+    return hunt.ended
 
 
-def _reap(pids: set[int], ended: set[int]) -> bool:
-    reaped = False
-    for pid in pids:
-        with suppress(ChildProcessError):
-            if os.waitpid(pid, os.WNOHANG)[0] == pid:
-                ended.add(pid)
+@attrs.define
+class _Hunt:
+    """The search for one command's strays: what is known of them, and how many are gone."""
+
+    known: frozenset[int]
+    marker: str
+    sessions: set[int]
+    ended: int = 0
+
+    def strays(self) -> list[_Child]:
+        """The command's processes among this process's children.
+
+        A zombie has no environment left to carry the marker, but keeps its session: whoever shares a session
+        with one of the command's processes is the command's, because a process enters a session by birth only.
+        """
+        alone = threading.active_count() == 1
+        found: list[_Child] = []
+        for child in _children():  # one by one: a process that is listed now may be gone a millisecond later
+            if child.pid in self.known:
+                continue
+            if not alone and child.session not in self.sessions and _carries(child.pid, self.marker):
+                self.sessions.add(child.session)
+            found.append(child)
+        return [child for child in found if alone or child.session in self.sessions]
+
+    def end(self, strays: list[_Child]) -> bool:
+        """Kills strays with all of their groups, and reaps whom it can; False when nobody was reaped."""
+        own_group = os.getpgrp()
+        # The kernel signals a group as a whole: a fork in it either precedes the signal and is hit, or is undone.
+        # That ends a process that changes its number faster than it can be looked up.
+        for group in {child.group for child in strays} - {own_group}:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
+        reaped = False
+        for child in strays:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(child.pid, signal.SIGKILL)
+            if _reaped(child.pid):
+                self.ended += 1
                 reaped = True
-    return reaped
+        return reaped
+
+
+def _reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return False
