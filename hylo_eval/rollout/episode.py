@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 import traceback
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import numpy as np
 
 from hylo_core.canonical import describe
 from hylo_core.errors import clean_text, describe_error, message_of
@@ -30,14 +28,14 @@ from hylo_core.trace import (
 from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
 from hylo_eval.envs.protocol import spec_of
-from hylo_eval.errors import AgentError, EnvError, EvalError, SafetyAbort
+from hylo_eval.errors import EnvError
 from hylo_eval.rollout.blame import status_of
 from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_integers, volatile_of
+from hylo_eval.rollout.filtering import filter_action
 from hylo_eval.rollout.memory import resident_bytes
 from hylo_eval.rollout.observe import ObservationView, read_only
 from hylo_eval.rollout.signals import end_reason, flag, goal_of, reward_of, settle_steps_of, success_of, text_of
 from hylo_eval.rollout.start import agent_seed, describe_start, now
-from hylo_eval.safety.finite import NonFiniteGuard
 from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
 
@@ -79,6 +77,7 @@ def run_episode(
     fsync: bool = False,
     clock: Callable[[], float] = time.perf_counter,
     stop: Callable[[], bool] | None = None,
+    on_phase: Callable[[str], None] | None = None,
 ) -> EpisodeResult:
     """Run one episode and write its trace.
 
@@ -96,13 +95,14 @@ def run_episode(
         fsync: Force the trace to disk before it gets its name.
         clock: Seconds, for durations; they are volatile and change no digest.
         stop: Asked before every step; when it says True the episode ends as ``cancelled``.
+        on_phase: Told the name of every phase as it begins (:data:`hylo_core.trace.PHASES`), several times a step.
 
     Raises:
         EvalError: The trace cannot be written: a result nobody can read is no result.
         KeyboardInterrupt: ``stop`` said so, or the signal itself arrived; the trace was ended as ``cancelled``.
     """
     with TraceWriter(trace_path, fsync=fsync) as writer:
-        episode = _Episode(env, agent, instance, writer, safety, clock, stop)
+        episode = _Episode(env, agent, instance, writer, safety, clock, stop, on_phase)
         return episode.run(benchmark or _NO_BENCHMARK, attempt)
 
 
@@ -142,7 +142,9 @@ class _Episode:
         safety: Sequence[SafetyFilter],
         clock: Callable[[], float],
         stop: Callable[[], bool] | None = None,
+        on_phase: Callable[[str], None] | None = None,
     ) -> None:
+        self._on_phase = on_phase
         self.env: Any = env
         self.agent = agent
         self.instance = instance
@@ -158,6 +160,17 @@ class _Episode:
         self.session: AgentSession | None = None
         self.layouts: Mapping[str, ArrayLayout] = {}
         self.started = clock()
+
+    @property
+    def phase(self) -> str:
+        """What runs now, and so who is to blame for what is raised."""
+        return self._phase
+
+    @phase.setter
+    def phase(self, name: str) -> None:
+        self._phase = name
+        if self._on_phase is not None:
+            self._on_phase(name)
 
     def run(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeResult:
         """From reset to the end event."""
@@ -320,39 +333,12 @@ class _Episode:
 
     def _filter(self, index: int, proposed: Any, observation: Mapping[str, Any]) -> Any:
         self.phase = "filter"
-        action = proposed
-        known_finite = None
-        for safety_filter in self.safety:
-            filtered = safety_filter.apply(action, observation)
-            if filtered.action is not action or filtered.abort:
-                self.phase = "record"
-                self.writer.safety(
-                    SafetyEvent(
-                        index,
-                        safety_filter.name,
-                        filtered.reason,
-                        action,
-                        None if filtered.abort else filtered.action,
-                        filtered.abort,
-                    )
-                )
-                self.phase = "filter"
-                if filtered.abort:
-                    raise SafetyAbort(f"{safety_filter.name}: {filtered.reason}")
-                if filtered.action.shape != action.shape:
-                    raise EvalError(f"the {safety_filter.name} filter made an action of shape {filtered.action.shape}")
-                action = filtered.action
-                action.setflags(write=False)
-            if type(safety_filter) is NonFiniteGuard:
-                known_finite = action
-        # The sum is finite only if every entry is; it can also overflow, so a miss is looked at again.
-        if (
-            action is not known_finite
-            and not math.isfinite(sum(action.ravel().tolist()))
-            and not np.isfinite(action).all()
-        ):
-            raise AgentError("the action is not finite")
-        return action
+        return filter_action(self.safety, index, proposed, observation, self._record_intervention)
+
+    def _record_intervention(self, event: SafetyEvent) -> None:
+        self.phase = "record"
+        self.writer.safety(event)
+        self.phase = "filter"
 
     def _end(
         self,
