@@ -40,7 +40,7 @@ class Progress:
             self._row = self._bar.add_task("episodes", total=total)
             self._bar.start()
 
-    def started(self, instance: TaskInstance, attempt: int) -> None:
+    def started(self, instance: TaskInstance, attempt: int, worker: str = "") -> None:
         """An attempt begins."""
         if self._bar is not None:
             again = f" (attempt {attempt})" if attempt > 1 else ""

@@ -18,7 +18,7 @@ from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidenc
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.v01 import EvalLog, Sample, read_evallog
 from hylo_eval.evaluation.making import make_scorer
-from hylo_eval.evaluation.manifest import MANIFEST_SCHEMA
+from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.plan import declared_order
 from hylo_eval.evaluation.scores import score_trace
 from hylo_eval.plugins import BUILT_IN
@@ -29,9 +29,6 @@ from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 
 UNKNOWN_RENDERER: Final = "unknown"
-
-MAX_MANIFEST_BYTES: Final = 16 * 1024 * 1024
-"""A manifest larger than this is refused unread."""
 
 
 def find_run(name: str, run_root: Path) -> RunFolder:
@@ -65,7 +62,7 @@ def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
     Raises:
         EvalError: The manifest or the log is missing, cannot be read or breaks its schema.
     """
-    manifest = _read_manifest(run.manifest)
+    manifest = read_manifest(run.manifest)
     path = run.evallog if run.evallog.exists() else run.partial_evallog
     if not path.exists():
         raise EvalError(f"{run.path} holds no log", fix="the run must at least have been started: hylo-eval run")
@@ -206,7 +203,7 @@ def _selection_faults(
 ) -> Iterator[str]:
     """A log from which episodes are missing is not the log of the run that was planned."""
     selection = _take(manifest, "selection", dict, path)
-    planned = _take(selection, "episodes", int, path)
+    planned = _take(selection, "instances", int, path)
     if planned != len(log.samples):
         yield f"planned {planned} episodes, but its log holds {len(log.samples)}"
     elif instances is not None:
@@ -252,23 +249,6 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         safety=tuple(safety),
         hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
     )
-
-
-def _read_manifest(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > MAX_MANIFEST_BYTES:
-            raise EvalError(f"{path} is larger than {MAX_MANIFEST_BYTES} bytes")
-        document = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise EvalError(f"cannot read the manifest {path}: {error.strerror}", fix="name a run folder") from error
-    except orjson.JSONDecodeError as error:
-        raise EvalError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise EvalError(f"{path}: is not a JSON object")
-    members = cast("dict[str, Any]", document)
-    if members.get("schema") != MANIFEST_SCHEMA:
-        raise EvalError(f"{path}: schema: must be {MANIFEST_SCHEMA!r}, not {members.get('schema')!r}")
-    return members
 
 
 def _take(members: Mapping[str, Any], name: str, kind: type, path: Path) -> Any:

@@ -1,10 +1,11 @@
-"""``evaluate``: the whole path from benchmark and agent to an EvalLog, in this process."""
+"""``evaluate``: the whole path from benchmark and agent to an EvalLog."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -17,16 +18,19 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.score import Scorer
 from hylo_core.spec import AgentSpec, SpecDifference
 from hylo_core.task import TaskInstance
-from hylo_core.trace import AgentInfo, BenchmarkRef
+from hylo_core.trace import AgentInfo
 from hylo_eval.agents.protocol import Agent
 from hylo_eval.envs.protocol import EnvFactory
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog.v01 import EvalLog, write_evallog
-from hylo_eval.evaluation.manifest import RunSetup, build_manifest, write_manifest
+from hylo_eval.evaluation.executor import Executor, InProcess, Work
 from hylo_eval.evaluation.plan import Plan, plan_run
-from hylo_eval.evaluation.preflight import check_arguments, preflight
+from hylo_eval.evaluation.preflight import check_arguments
+from hylo_eval.evaluation.recipe import RunSetup
+from hylo_eval.evaluation.run_record import RunRecord
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
+from hylo_eval.queue import RunQueue, State
 from hylo_eval.scoring.aggregate import ScoreSummary
 from hylo_eval.scoring.counts import SafetyInterventions, Steps
 from hylo_eval.scoring.initial_states import StateCount, count_states
@@ -128,7 +132,8 @@ def evaluate(
             interventions and latency.
         manifest: The agent manifest in place of ``agent.info``: name, version, components, trained_on.
         plan: A narrower selection of the split (:func:`hylo_eval.evaluation.plan.plan_run`).
-        run_id: The run folder's name; None makes one of time, benchmark and agent.
+        run_id: The run folder's name; None makes one of time, benchmark and agent. A run of that name is continued
+            if its configuration is the same.
         env_options: Passed to the factory.
         env_ref: What the factory was made from, for the manifest.
         agent_ref: What the agent was made from, for the manifest.
@@ -144,47 +149,100 @@ def evaluate(
     """
     check_arguments(benchmark, env_factory, agent)
     plan = _plan(benchmark, split, plan)
-    scorers = DEFAULT_SCORERS if scorers is None else checked_scorers(scorers)
     agent = cast("Agent", _Manifested(agent, manifest)) if manifest is not None else agent
-    if max_attempts < 1:
-        raise EvalError(f"max_attempts must be at least 1, not {max_attempts}")
     run = RunFolder.at(Path(run_root), run_id or make_run_id(benchmark.id, agent.info.name))
-    ref = BenchmarkRef(id=benchmark.id, version=benchmark.version, digest=benchmark.digest(), split=plan.split)
     worker = Worker(
         env_factory=env_factory,
         env_options=dict(env_options or {}),
         agent=agent,
         safety=safety,
         run=run,
-        benchmark=ref,
+        benchmark=plan.benchmark_ref,
         max_attempts=max_attempts,
         fsync=fsync,
         stop=stop,
     )
-    ordered = plan.by_task()
+    executor = InProcess(worker, agent, env_ref or {}, agent_ref or {})
+    return run_plan(
+        plan,
+        executor,
+        run=run,
+        scorers=scorers,
+        max_attempts=max_attempts,
+        fsync=fsync,
+        stop=stop,
+        started=None if started is None else lambda instance, attempt, _: started(instance, attempt),
+        finished=finished,
+    )
+
+
+def run_plan(
+    plan: Plan,
+    executor: Executor,
+    *,
+    run: RunFolder,
+    scorers: Sequence[Scorer] | None = None,
+    max_attempts: int = 3,
+    fsync: bool = False,
+    budget_seconds: float | None = None,
+    allow_code_change: bool = False,
+    details: Mapping[str, Any] | None = None,
+    stop: Callable[[], bool] | None = None,
+    started: Callable[[TaskInstance, int, str], None] | None = None,
+    finished: Callable[[Episode], None] | None = None,
+) -> EvalResult:
+    """Run a plan with whatever executes it, or continue a run of that plan, and write its log.
+
+    Args:
+        plan: What to run.
+        executor: Who runs it; it is closed at the end.
+        run: Where to. What is there must be of the same configuration.
+        scorers: As for :func:`evaluate`.
+        max_attempts: Tries of an episode whose infrastructure fails.
+        fsync: Survive power loss, not only the death of every process.
+        budget_seconds: Take nothing new after so long: a balanced prefix of the declared order is run.
+        allow_code_change: Continue a run that another state of Hylo's own source began.
+        details: For the manifest: how the run was called and how it is executed.
+        stop: Whether the operator wants it to stop.
+        started: Told of every attempt: instance, attempt, name of the worker.
+        finished: Told of every episode that has its outcome.
+
+    Raises:
+        EvalError: Something is refused; nothing was written.
+        Interrupted: The operator stopped the run; ``evallog.partial.json`` holds what is finished.
+    """
+    scorers = DEFAULT_SCORERS if scorers is None else checked_scorers(scorers)
+    if max_attempts < 1:
+        raise EvalError(f"max_attempts must be at least 1, not {max_attempts}")
+    until = None if budget_seconds is None else time.monotonic() + budget_seconds
     try:
-        setup, differences = preflight(worker, ordered[0], agent, env_ref or {}, agent_ref or {})
+        setup, differences = executor.prepare(plan.tasks[0])
         names = [scorer.name for scorer in scorers]
-        content = build_manifest(plan, setup, run_id=run.run_id, scorers=names)
-        run.create()
-        write_manifest(content, run.manifest)
-        done: list[Episode] = []
-        conclude = partial(_conclude, plan, setup, run, scorers, done, differences)
-        try:
-            for episode in worker.episodes(ordered, started):
-                done.append(episode)
-                if finished is not None:
-                    finished(episode)
-        except KeyboardInterrupt as interrupt:
-            raise Interrupted(_undisturbed(conclude)) from interrupt
-        except Exception:
-            # A full disk, a simulator that went missing: what is finished is kept, and the error stays what it is.
-            with contextlib.suppress(EvalError):
-                conclude()
-            raise
+        record = RunRecord(plan=plan, setup=setup, run=run, scorers=names, details=details or {})
+        with contextlib.closing(record.open_queue(fsync=fsync, allow_code_change=allow_code_change)) as queue:
+            conclude = partial(_conclude, plan, setup, run, scorers, queue, differences)
+            work = Work(
+                queue=queue,
+                run=run,
+                instance=plan.instance,
+                until=until,
+                stop=stop or (lambda: False),
+                started=started or (lambda instance, attempt, worker: None),
+                finished=finished or (lambda episode: None),
+            )
+            try:
+                executor.execute(work)
+            except KeyboardInterrupt as interrupt:
+                raise Interrupted(_undisturbed(conclude)) from interrupt
+            except Exception:
+                # A full disk, a simulator that went missing: what is finished is kept, the error stays what it is.
+                with contextlib.suppress(EvalError):
+                    conclude()
+                raise
+            executor.close()
+            return conclude()
     finally:
-        worker.close()
-    return conclude()
+        executor.close()
 
 
 def _undisturbed(conclude: Callable[[], EvalResult]) -> EvalResult:
@@ -215,15 +273,22 @@ def _conclude(
     setup: RunSetup,
     run: RunFolder,
     scorers: Sequence[Scorer],
-    done: Sequence[Episode],
+    queue: RunQueue,
     differences: Sequence[SpecDifference],
 ) -> EvalResult:
+    done = [
+        Episode.recorded(run, plan.instance(result.key), result.attempt, result.outcome)
+        for result in queue.results()
+        if result.state in (State.DONE, State.ABSTAINED) and result.outcome is not None
+    ]
     scored = score_episodes(scorers, done)
     summary = summaries(scorers, scored)
     log = build_evallog(plan.benchmark, plan.split, setup.agent, run.run_id, scored, summary)
-    complete = {episode.instance.key for episode in done} == {instance.key for instance in plan.instances}
+    complete = len(done) == len(plan.declared)
     path = run.evallog if complete else run.partial_evallog
     write_evallog(log, path)
+    if complete:
+        run.partial_evallog.unlink(missing_ok=True)
     return EvalResult(
         run=run,
         log=log,

@@ -11,96 +11,109 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-import attrs
 import orjson
 
 from hylo_core.canonical import digest
 from hylo_core.frozen import thaw
-from hylo_core.spec import AgentSpec, EnvSpec
-from hylo_core.trace import AgentInfo
+from hylo_eval.errors import EvalError
 from hylo_eval.traces.files import write_atomically
 
 if TYPE_CHECKING:
     from hylo_eval.evaluation.plan import Plan
+    from hylo_eval.evaluation.recipe import RunSetup
     from hylo_eval.safety.protocol import SafetyFilter
 
 MANIFEST_SCHEMA = "hylo.manifest/v0.1"
+MAX_MANIFEST_BYTES = 16 * 1024 * 1024
+"""A manifest larger than this is refused unread."""
+
 _PACKAGES = ("numpy", "scipy", "gymnasium", "mujoco", "torch")
 
 
-@attrs.frozen(kw_only=True)
-class RunSetup:
-    """What a run consists of beside its plan.
-
-    Attributes:
-        agent: The agent manifest.
-        agent_spec: What the agent expects.
-        agent_ref: The reference and options the agent was made from; empty for an object passed in.
-        env_spec: What the environment offers.
-        env_ref: The reference and options the environment is made from; empty for a factory passed in.
-        safety: Each filter's own description.
-        versions: The simulator's packages.
-        renderer: What draws the pictures.
-        max_attempts: Tries of an episode whose infrastructure fails.
-    """
-
-    agent: AgentInfo
-    agent_spec: AgentSpec
-    agent_ref: Mapping[str, Any]
-    env_spec: EnvSpec
-    env_ref: Mapping[str, Any]
-    safety: Sequence[Mapping[str, Any]]
-    versions: Mapping[str, str]
-    renderer: str
-    max_attempts: int
-
-
-def build_manifest(plan: Plan, setup: RunSetup, *, run_id: str, scorers: Sequence[str]) -> dict[str, Any]:
-    """The manifest as JSON; ``config_digest`` covers all that must not change when a run is continued."""
-    benchmark = plan.benchmark
-    config: dict[str, Any] = {
-        "benchmark": {
-            "id": benchmark.id,
-            "version": benchmark.version,
-            "digest": benchmark.digest(),
-            "split": plan.split,
-        },
-        "selection": {
-            "episodes": len(plan.instances),
-            "keys_digest": digest([instance.key for instance in plan.instances]),
-        },
+def build_config(plan: Plan, setup: RunSetup) -> dict[str, Any]:
+    """All that must not change while a run goes on, as JSON. It holds what was asked for, not every single instance."""
+    return {
+        "benchmark": plan.benchmark_ref.to_dict(),
+        "selection": thaw(plan.selection),
         "overrides": dict(plan.overrides),
-        "tasks_digest": plan.tasks_digest,
         "agent": {**setup.agent.to_dict(), "spec": setup.agent_spec.to_dict(), **thaw(setup.agent_ref)},
         "env": {"spec": setup.env_spec.to_dict(), **thaw(setup.env_ref)},
-        "safety": [dict(item) for item in setup.safety],
+        "simulator": {"versions": dict(setup.versions), "renderer": setup.renderer},
+        "safety": [thaw(item) for item in setup.safety],
         "max_attempts": setup.max_attempts,
         "hylo": {"version": hylo_version(), "source_digest": source_digest()},
+    }
+
+
+def build_manifest(
+    plan: Plan, setup: RunSetup, *, run_id: str, scorers: Sequence[str], details: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The manifest as JSON; ``config_digest`` is the digest of :func:`build_config`."""
+    config = build_config(plan, setup)
+    selection = {
+        **config["selection"],
+        "instances": len(plan.declared),
+        "keys_digest": digest([item.key for item in plan.declared]),
     }
     return {
         "schema": MANIFEST_SCHEMA,
         "run_id": run_id,
-        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created_at": now(),
         "config_digest": digest(config),
-        **config,
+        **{name: value for name, value in config.items() if name != "simulator"},
+        "selection": selection,
+        "tasks_digest": plan.tasks_digest,
         "scorers": list(scorers),
         "versions": {**_installed(), **setup.versions},
         "renderer": setup.renderer,
-        "host": {
-            "platform": platform.platform(),
-            "python": platform.python_version(),
-            "executable": Path(sys.executable).name,
-            "processors": os.cpu_count(),
-            "name": platform.node(),
-        },
+        "host": describe_host(),
+        **(details or {}),
+    }
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def describe_host() -> dict[str, Any]:
+    """The machine this process runs on."""
+    return {
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "executable": Path(sys.executable).name,
+        "processors": os.cpu_count(),
+        "name": platform.node(),
     }
 
 
 def write_manifest(manifest: Mapping[str, Any], path: Path) -> None:
     """Write a manifest, atomically."""
     write_atomically(path, orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest back.
+
+    Raises:
+        EvalError: It is missing, too large, no JSON object or of another schema.
+    """
+    try:
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            raise EvalError(f"{path} is larger than {MAX_MANIFEST_BYTES} bytes")
+        document = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise EvalError(f"cannot read the manifest {path}: {error.strerror}", fix="name a run folder") from error
+    except orjson.JSONDecodeError as error:
+        raise EvalError(f"{path}: is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise EvalError(f"{path}: is not a JSON object")
+    members = cast("dict[str, Any]", document)
+    if members.get("schema") != MANIFEST_SCHEMA:
+        raise EvalError(f"{path}: schema: must be {MANIFEST_SCHEMA!r}, not {members.get('schema')!r}")
+    return members
 
 
 def describe_safety(filters: Sequence[SafetyFilter]) -> list[Mapping[str, Any]]:

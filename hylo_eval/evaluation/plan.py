@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import attrs
 
@@ -11,42 +14,108 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import digest
 from hylo_core.frozen import FrozenMapping
 from hylo_core.task import TaskInstance, TaskSpec
+from hylo_core.trace import BenchmarkRef
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
 
 
+@attrs.frozen
+class Planned:
+    """One instance of a plan, before it is built."""
+
+    task: str
+    seed: int
+    episode_index: int
+
+    @property
+    def key(self) -> str:
+        """The instance key."""
+        return f"{self.task}#{self.seed}"
+
+
 @attrs.frozen(kw_only=True)
 class Plan:
-    """A selection of a split.
+    """A selection of a split. Its instances are built when they are asked for: there may be a hundred thousand.
 
     Attributes:
         benchmark: The benchmark as it is defined.
         split: The split.
-        instances: In declared order: round by round over the tasks, the order of the tasks in each round drawn from
-            the benchmark's id. Every prefix holds every task equally often, give or take one.
+        tasks: The tasks of the selection, overrides applied, in the benchmark's order.
+        selection: What was asked for, without what was left open: ``episodes``, ``max_episodes``, ``tasks``, ``key``,
+            ``shard``.
         overrides: What was changed of the tasks, such as ``max_steps``.
     """
 
     benchmark: Benchmark
     split: str
-    instances: tuple[TaskInstance, ...]
+    tasks: tuple[TaskSpec, ...]
+    selection: Mapping[str, Any] = attrs.field(factory=FrozenMapping[Any])
     overrides: Mapping[str, int] = attrs.field(factory=FrozenMapping[int])
 
+    @cached_property
+    def declared(self) -> tuple[Planned, ...]:
+        """The selection in declared order.
+
+        Round by round over the tasks, the order of the tasks in each round drawn
+        from the benchmark's id. Every prefix holds every task equally often, give or take one.
+        """
+        seeds = self.benchmark.splits[self.split][: self.benchmark.episodes_per_task]
+        episodes: int | None = self.selection.get("episodes")
+        chosen = [
+            Planned(task.id, seed, index) for task in self.tasks for index, seed in enumerate(seeds[:episodes])
+        ]
+        key: str | None = self.selection.get("key")
+        if key is not None:
+            chosen = [item for item in chosen if item.key == key]
+        if shard := self.selection.get("shard"):
+            number, count = map(int, shard.split("/"))
+            chosen = [item for item in chosen if _shard_of(item, count) == number - 1]
+        benchmark_id = self.benchmark.id
+        chosen.sort(key=lambda item: _place(benchmark_id, item.task, item.episode_index))
+        return tuple(chosen[: self.selection.get("max_episodes")])
+
     @property
-    def tasks(self) -> tuple[TaskSpec, ...]:
-        """The tasks of the selection, overrides applied, in the benchmark's order."""
-        specs = {instance.spec.id: instance.spec for instance in self.instances}
-        return tuple(specs[task.id] for task in self.benchmark.tasks if task.id in specs)
+    def benchmark_ref(self) -> BenchmarkRef:
+        """What traces and manifest say they are from."""
+        benchmark = self.benchmark
+        return BenchmarkRef(id=benchmark.id, version=benchmark.version, digest=benchmark.digest(), split=self.split)
+
+    @property
+    def instances(self) -> tuple[TaskInstance, ...]:
+        """The instances in declared order."""
+        return tuple(map(self._build, self.declared))
+
+    def instance(self, key: str) -> TaskInstance:
+        """The instance of a key of the split.
+
+        Raises:
+            EvalError: There is none.
+        """
+        task, _, seed = key.rpartition("#")
+        spec, index = self._specs.get(task), self._positions.get(seed)
+        if spec is None or index is None:
+            raise EvalError(f"split {self.split!r} has no instance {key!r}")
+        return self._build(Planned(spec.id, int(seed), index))
 
     @property
     def tasks_digest(self) -> str:
         """Digest of the selected tasks as they are run: what makes two runs comparable."""
-        return digest([task.to_dict() for task in self.tasks])
+        with_instances = {item.task for item in self.declared}
+        return digest([task.to_dict() for task in self.tasks if task.id in with_instances])
 
-    def by_task(self) -> list[TaskInstance]:
-        """The instances task by task, in the benchmark's order, so that one env at a time serves a whole task."""
-        position = {task.id: index for index, task in enumerate(self.benchmark.tasks)}
-        return sorted(self.instances, key=lambda instance: (position[instance.spec.id], instance.episode_index))
+    @cached_property
+    def _specs(self) -> Mapping[str, TaskSpec]:
+        return {task.id: task for task in self.tasks}
+
+    @cached_property
+    def _positions(self) -> Mapping[str, int]:
+        seeds = self.benchmark.splits[self.split][: self.benchmark.episodes_per_task]
+        return {str(seed): index for index, seed in enumerate(seeds)}
+
+    def _build(self, item: Planned) -> TaskInstance:
+        return TaskInstance(
+            spec=self._specs[item.task], seed=item.seed, episode_index=item.episode_index, split=self.split
+        )
 
 
 def plan_run(
@@ -58,6 +127,7 @@ def plan_run(
     episodes: int | None = None,
     max_episodes: int | None = None,
     max_steps: int | None = None,
+    shard: str | None = None,
 ) -> Plan:
     """Select instances.
 
@@ -69,6 +139,7 @@ def plan_run(
         episodes: Seeds a task; caps the split, never repeats a seed.
         max_episodes: Episodes altogether: a balanced prefix of the declared order.
         max_steps: A horizon in place of every task's own.
+        shard: ``i/n``: the i-th of n parts, from 1, each with its share of every task.
 
     Raises:
         EvalError: A name that names nothing, or a number below one.
@@ -81,25 +152,34 @@ def plan_run(
     ):
         if value is not None and value < 1:
             raise EvalError(f"{name} must be at least 1, not {value}")
-    overrides: dict[str, int] = {}
-    if max_steps is not None:
-        overrides["max_steps"] = max_steps
-        evolved = tuple(attrs.evolve(task, max_steps=max_steps) for task in benchmark.tasks)
-        benchmark_run = attrs.evolve(benchmark, tasks=evolved, max_steps={})
-    else:
-        benchmark_run = benchmark
-    instances = benchmark_run.instances(split)
+    if shard is not None:
+        _check_shard(shard)
+    selected = benchmark.tasks
     if key is not None:
         if tasks:
             raise EvalError("--key names one instance; leave --task out")
-        instances = [_keyed(benchmark_run, instances, key, split)]
+        selected = (_keyed(benchmark, key, split),)
     elif tasks:
         chosen = {find_task(benchmark, name).id for name in tasks}
-        instances = [instance for instance in instances if instance.spec.id in chosen]
-    if episodes is not None:
-        instances = [instance for instance in instances if instance.episode_index < episodes]
-    ordered = declared_order(benchmark.id, instances)[:max_episodes]
-    return Plan(benchmark=benchmark, split=split, instances=tuple(ordered), overrides=FrozenMapping(overrides))
+        selected = tuple(task for task in benchmark.tasks if task.id in chosen)
+    selection: dict[str, Any] = {"episodes": episodes, "max_episodes": max_episodes, "key": key, "shard": shard}
+    if tasks:
+        selection["tasks"] = [task.id for task in selected]
+    plan = Plan(
+        benchmark=benchmark,
+        split=split,
+        tasks=tuple(_with_horizon(benchmark, task, max_steps) for task in selected),
+        selection=FrozenMapping({name: value for name, value in selection.items() if value is not None}),
+        overrides=FrozenMapping({} if max_steps is None else {"max_steps": max_steps}),
+    )
+    if not plan.declared:
+        raise EvalError(f"nothing is left of split {split!r} to run", fix="ask for fewer shards" if shard else "")
+    return plan
+
+
+def _with_horizon(benchmark: Benchmark, task: TaskSpec, max_steps: int | None) -> TaskSpec:
+    horizon = benchmark.max_steps.get(task.id, task.max_steps) if max_steps is None else max_steps
+    return task if horizon == task.max_steps else attrs.evolve(task, max_steps=horizon)
 
 
 def _split(benchmark: Benchmark, split: str | None) -> str:
@@ -137,23 +217,36 @@ def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
     raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}")
 
 
-def _keyed(benchmark: Benchmark, instances: Sequence[TaskInstance], key: str, split: str) -> TaskInstance:
-    for instance in instances:
-        if instance.key == key:
-            return instance
-    task, _, seed = key.rpartition("#")
-    for other, seeds in benchmark.splits.items():
-        if any(item.id == task for item in benchmark.tasks) and seed in map(str, seeds):
+def _check_shard(shard: str) -> None:
+    found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", shard)
+    if found is None or int(found[1]) > int(found[2]):
+        raise EvalError(f"--shard takes I/N with I from 1 to N, such as 2/8, not {shard!r}")
+
+
+def _shard_of(item: Planned, count: int) -> int:
+    """The part of an instance. Tasks are turned against each other, or a part would see one initial state of each."""
+    turned = hashlib.sha256(f"hylo.shard/v1|{item.task}".encode()).digest()
+    return (item.episode_index + int.from_bytes(turned[:4])) % count
+
+
+def _keyed(benchmark: Benchmark, key: str, split: str) -> TaskSpec:
+    task_id, _, seed = key.rpartition("#")
+    task = next((item for item in benchmark.tasks if item.id == task_id), None)
+    seeds = benchmark.splits[split][: benchmark.episodes_per_task]
+    if task is not None and seed in map(str, seeds):
+        return task
+    for other, others in benchmark.splits.items():
+        if task is not None and seed in map(str, others):
             raise EvalError(f"split {split!r} has no instance {key!r}; it is in {other!r}", fix=f"--split {other}")
-    hint = did_you_mean(key, [instance.key for instance in instances[:2000]])
-    raise EvalError(f"split {split!r} has no instance {key!r}{hint}")
+    known = [f"{item.id}#{number}" for item in benchmark.tasks for number in seeds]
+    raise EvalError(f"split {split!r} has no instance {key!r}{did_you_mean(key, known[:2000])}")
 
 
 def declared_order(benchmark_id: str, instances: Sequence[TaskInstance]) -> list[TaskInstance]:
     """Instances round by round over the tasks; any selection keeps the order it has in the whole split."""
+    return sorted(instances, key=lambda item: _place(benchmark_id, item.spec.id, item.episode_index))
 
-    def place(instance: TaskInstance) -> tuple[int, bytes]:
-        drawn = f"hylo.order/v1|{benchmark_id}|{instance.episode_index}|{instance.spec.id}"
-        return instance.episode_index, hashlib.sha256(drawn.encode()).digest()
 
-    return sorted(instances, key=place)
+def _place(benchmark_id: str, task_id: str, episode_index: int) -> tuple[int, bytes]:
+    drawn = f"hylo.order/v1|{benchmark_id}|{episode_index}|{task_id}"
+    return episode_index, hashlib.sha256(drawn.encode()).digest()

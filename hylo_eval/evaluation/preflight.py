@@ -9,12 +9,13 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import describe
 from hylo_core.errors import describe_error
 from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
-from hylo_core.task import TaskInstance, TaskSpec
+from hylo_core.task import TaskSpec
 from hylo_core.trace import AgentInfo
 from hylo_eval.agents.protocol import Agent, meet_env
 from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.errors import AgentError, EnvError, EvalError
-from hylo_eval.evaluation.manifest import RunSetup, describe_safety
+from hylo_eval.evaluation.manifest import describe_safety
+from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Worker
 from hylo_eval.safety.protocol import begin_filters
 
@@ -41,7 +42,7 @@ def check_arguments(benchmark: object, env_factory: object, agent: object) -> No
 
 def preflight(
     worker: Worker,
-    instance: TaskInstance,
+    task: TaskSpec,
     agent: Agent,
     env_ref: Mapping[str, Any],
     agent_ref: Mapping[str, Any],
@@ -54,7 +55,7 @@ def preflight(
     """
     from gymnasium import Space
 
-    env: Any = _open(worker, instance.spec)
+    env: Any = _open(worker, task)
     if not isinstance(getattr(env, "action_space", None), Space):
         raise EnvError(f"the env is a {type(env).__name__} without an action space", fix="hylo-eval check-env")
     filters = worker.filters(env)

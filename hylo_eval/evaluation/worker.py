@@ -1,21 +1,29 @@
-"""Runs the episodes of a plan in this process: one env at a time, retried where the infrastructure fails."""
+"""Runs episodes in this process, one env at a time; as a module, the process of a worker.
+
+``PYTHON -m hylo_eval.evaluation.worker`` is started by a supervisor (:mod:`hylo_eval.evaluation.worker_process`).
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from hylo_core.task import TaskInstance, TaskSpec
-from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef
+from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeEnd, EpisodeStatus
 from hylo_eval.agents.protocol import Agent
 from hylo_eval.envs.protocol import EnvFactory
 from hylo_eval.errors import MissingSimulator
+from hylo_eval.evaluation.making import make_agent, make_env_factory, make_safety
+from hylo_eval.evaluation.recipe import Recipe
+from hylo_eval.queue import Outcome
 from hylo_eval.rollout.episode import EpisodeResult, record_failure, run_episode
 from hylo_eval.safety.defaults import default_filters
 from hylo_eval.traces.layout import RunFolder, episode_id
+from hylo_eval.traces.writer import TraceDigests
 
 if TYPE_CHECKING:
     import gymnasium
@@ -37,6 +45,18 @@ class Episode:
     attempt: int
     result: EpisodeResult
 
+    @classmethod
+    def recorded(cls, run: RunFolder, instance: TaskInstance, attempt: int, outcome: Outcome) -> Episode:
+        """An episode as the queue has it on record."""
+        end = EpisodeEnd(
+            status=EpisodeStatus(outcome.status), steps=outcome.steps, success_once=outcome.success, reason="recorded"
+        )
+        digests = TraceDigests(outcome.trace_sha256, outcome.behaviour_sha256, outcome.trace_bytes)
+        result = EpisodeResult(
+            end=end, path=run.path / outcome.trace, digests=digests, disagreements=outcome.disagreements
+        )
+        return cls(instance=instance, attempt=attempt, result=result)
+
     @property
     def episode_id(self) -> str:
         """The id of the attempt that counts."""
@@ -57,6 +77,7 @@ class Worker:
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
         stop: Asked before every step; ends the run with ``KeyboardInterrupt`` when it says True.
+        on_phase: Told what begins (:data:`hylo_core.trace.PHASES`).
     """
 
     env_factory: EnvFactory
@@ -68,6 +89,7 @@ class Worker:
     max_attempts: int = 3
     fsync: bool = False
     stop: Callable[[], bool] | None = None
+    on_phase: Callable[[str], None] | None = None
     _env: gymnasium.Env[Any, Any] | None = attrs.field(default=None, init=False)
     _task: str = attrs.field(default="", init=False)
 
@@ -92,26 +114,27 @@ class Worker:
         """The filters of an episode in this env."""
         return default_filters(env.action_space) if self.safety is None else self.safety
 
-    def episodes(
-        self, instances: Sequence[TaskInstance], started: Callable[[TaskInstance, int], None] | None = None
-    ) -> Iterator[Episode]:
-        """Run the instances in order; ``started`` is told of every attempt."""
-        for instance in instances:
-            for attempt in range(1, self.max_attempts + 1):
-                if self.stop is not None and self.stop():
-                    raise KeyboardInterrupt("the run was stopped")
-                if started is not None:
-                    started(instance, attempt)
-                result = self._attempt(instance, attempt)
-                if result.end.status not in INFRASTRUCTURE or attempt == self.max_attempts:
-                    yield Episode(instance=instance, attempt=attempt, result=result)
-                    break
-                # A simulator that failed once is not trusted with the next try.
-                self.close()
+    def attempt(self, instance: TaskInstance, attempt: int) -> EpisodeResult:
+        """Run an instance once.
 
-    def _attempt(self, instance: TaskInstance, attempt: int) -> EpisodeResult:
+        An env whose episode failed for infrastructure is closed: a simulator that failed once is not trusted with the
+        next episode.
+
+        Raises:
+            MissingSimulator: The packages of the environment are not installed.
+            EvalError: The trace cannot be written.
+            KeyboardInterrupt: The run was stopped; the trace was ended as ``cancelled``.
+        """
+        result = self._run(instance, attempt)
+        if result.end.status in INFRASTRUCTURE:
+            self.close()
+        return result
+
+    def _run(self, instance: TaskInstance, attempt: int) -> EpisodeResult:
         path = self.run.trace(episode_id(instance.key, attempt))
         try:
+            if self.on_phase is not None:
+                self.on_phase("make")
             env = self.open(instance.spec)
             safety = self.filters(env)
         except MissingSimulator:
@@ -134,4 +157,47 @@ class Worker:
             attempt=attempt,
             fsync=self.fsync,
             stop=self.stop,
+            on_phase=self.on_phase,
         )
+
+
+@attrs.frozen(kw_only=True)
+class MadeWorker:
+    """A worker, its agent, and what the manifest says they were made from."""
+
+    worker: Worker
+    agent: Agent
+    env_ref: Mapping[str, Any]
+    agent_ref: Mapping[str, Any]
+
+
+def make_worker(
+    recipe: Recipe, *, stop: Callable[[], bool] | None = None, on_phase: Callable[[str], None] | None = None
+) -> MadeWorker:
+    """Make what a recipe says.
+
+    Raises:
+        EvalError: A name that names nothing, an option that does not exist, an agent that cannot be made.
+    """
+    folder = None if recipe.folder is None else Path(recipe.folder)
+    env = make_env_factory(recipe.env, recipe.env_defaults, recipe.env_options, folder=folder)
+    agent = make_agent(recipe.agent, recipe.agent_options)
+    worker = Worker(
+        env_factory=env.value,
+        env_options=env.options,
+        agent=agent.value,
+        safety=make_safety(recipe.safety),
+        run=RunFolder(Path(recipe.run)),
+        benchmark=recipe.benchmark,
+        max_attempts=recipe.max_attempts,
+        fsync=recipe.fsync,
+        stop=stop,
+        on_phase=on_phase,
+    )
+    return MadeWorker(worker=worker, agent=agent.value, env_ref=env.ref, agent_ref=agent.ref)
+
+
+if __name__ == "__main__":
+    from hylo_eval.evaluation.worker_process import main
+
+    main()

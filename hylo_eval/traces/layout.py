@@ -62,6 +62,11 @@ class RunFolder:
         return self.path / "evallog.partial.json"
 
     @property
+    def queue(self) -> Path:
+        """The work queue: what is done and what is left."""
+        return self.path / "queue.db"
+
+    @property
     def episodes(self) -> Path:
         """The folder of the traces."""
         return self.path / "episodes"

@@ -301,6 +301,12 @@ def _holds_non_finite(text: bytes) -> bool:
     return any(text.find(word) >= 0 for word in _NON_FINITE)
 
 
+def stable_part(line: bytes) -> bytes:
+    """The part of a trace's line that goes into ``behaviour_sha256``; the line is given without its newline."""
+    event: dict[str, Any] = orjson.loads(line)
+    return _stable(line, event.pop("type"), event)
+
+
 def _stable(line: bytes, kind: str, event: Mapping[str, Any]) -> bytes:
     """The bytes the writer hashed: the line without its last member ``volatile``."""
     cut = _volatile_cut(line, event) if "volatile" in event else -1

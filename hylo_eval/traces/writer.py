@@ -144,6 +144,19 @@ class TraceWriter:
         members.pop("volatile", None)
         self._write(orjson.dumps({"type": event.type, **members}), event.volatile)
 
+    def copy(self, line: bytes, stable: bytes) -> None:
+        """Write an event that another writer has encoded.
+
+        Args:
+            line: The whole line, without its newline.
+            stable: Its stable part (:func:`hylo_eval.traces.reader.stable_part`).
+        """
+        self._stable.append(stable)
+        self._lines += (line, b"\n")
+        self._pending += len(line)
+        if self._pending > _DRAIN_BYTES:
+            self._drain()
+
     def end(self, event: EpisodeEnd) -> TraceDigests:
         """Write the end event and give the file its final name.
 

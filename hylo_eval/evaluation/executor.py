@@ -1,0 +1,158 @@
+"""What works off the queue of a run: in this process here, in worker processes in :mod:`.local_processes`."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+from hylo_core.spec import SpecDifference
+from hylo_core.task import TaskInstance, TaskSpec
+from hylo_core.trace import INFRASTRUCTURE
+from hylo_eval.evaluation.preflight import preflight
+from hylo_eval.evaluation.recipe import RunSetup
+from hylo_eval.evaluation.worker import Episode, Worker
+from hylo_eval.evaluation.worker_process import outcome_of
+from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner, RunQueue, State
+from hylo_eval.traces.layout import RunFolder
+
+if TYPE_CHECKING:
+    from hylo_eval.agents.protocol import Agent
+
+
+_WAIT_SECONDS = 0.5
+
+
+@attrs.frozen(kw_only=True)
+class Work:
+    """A run that is to be worked off.
+
+    Attributes:
+        queue: What is left of it.
+        run: Where its files are.
+        instance: The instance of a key.
+        until: When to take nothing new any more, in seconds of the monotonic clock; None is never.
+        stop: Whether the operator wants it to stop.
+        started: Told of every attempt: instance, attempt, name of the worker.
+        finished: Told of every episode that has its outcome.
+    """
+
+    queue: RunQueue
+    run: RunFolder
+    instance: Callable[[str], TaskInstance]
+    until: float | None = None
+    stop: Callable[[], bool] = lambda: False
+    started: Callable[[TaskInstance, int, str], None] = lambda instance, attempt, worker: None
+    finished: Callable[[Episode], None] = lambda episode: None
+
+    def claim(self, owner: Owner, prefer: str | None) -> Lease | None:
+        """The next thing to do; in the declared order where time may run out, so that what is done is a prefix of it."""
+        if self.until is not None and time.monotonic() >= self.until:
+            return None
+        return self.queue.claim(owner, prefer=prefer, in_order=self.until is not None)
+
+    def others_hold_leases(self) -> bool:
+        """Whether something is left that another process works on, and that may come back if it dies."""
+        in_time = self.until is None or time.monotonic() < self.until
+        return in_time and self.queue.counts()[State.LEASED] > 0
+
+    def settle(self, lease: Lease, outcome: Outcome) -> None:
+        """Commit what an attempt came to; an infrastructure failure is tried again while there are tries left."""
+        if outcome.status in INFRASTRUCTURE:
+            final = self.queue.retry(lease, outcome) is State.ABSTAINED
+        else:
+            final = self.queue.finish(lease, outcome)
+        if final:
+            self.finished(Episode.recorded(self.run, self.instance(lease.key), lease.attempt, outcome))
+
+
+class Executor(Protocol):
+    """Runs the episodes of a queue. It is prepared before anything is written, and closed whatever happens."""
+
+    def prepare(self, first: TaskSpec) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
+        """Make the first env and the agent, and refuse what can be refused.
+
+        Raises:
+            EvalError: Something does not exist, cannot be made, or does not fit.
+        """
+        ...
+
+    def execute(self, work: Work) -> None:
+        """Claim, run and settle until nothing is left to claim.
+
+        Raises:
+            KeyboardInterrupt: The operator stopped the run; what was leased is released.
+            EvalError: No episode can be run any more (a full disk, a simulator that went missing).
+        """
+        ...
+
+    def close(self) -> None:
+        """End what was started."""
+        ...
+
+
+@attrs.define
+class InProcess:
+    """Runs episodes in this process, one after the other.
+
+    An env that hangs hangs the run, and one that crashes ends it; the queue then knows what is left.
+    """
+
+    worker: Worker
+    agent: Agent
+    env_ref: Mapping[str, Any]
+    agent_ref: Mapping[str, Any]
+    closes_agent: bool = False
+
+    def prepare(self, first: TaskSpec) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
+        """As the protocol says."""
+        return preflight(self.worker, first, self.agent, self.env_ref, self.agent_ref)
+
+    def execute(self, work: Work) -> None:
+        """As the protocol says."""
+        owner = Owner.here()
+        with Heartbeat(work.queue, [owner]):
+            self._work_off(work, owner)
+
+    def _work_off(self, work: Work, owner: Owner) -> None:
+        task: str | None = None
+        while True:
+            if work.stop():
+                raise KeyboardInterrupt("the run was stopped")
+            lease = work.claim(owner, task)
+            if lease is not None:
+                task = lease.task
+                self._run(work, lease)
+            elif work.others_hold_leases():
+                time.sleep(_WAIT_SECONDS)
+            else:
+                return
+
+    def _run(self, work: Work, lease: Lease) -> None:
+        instance = work.instance(lease.key)
+        work.started(instance, lease.attempt, "")
+        started_at, began = time.time(), time.monotonic()
+        try:
+            result = self.worker.attempt(instance, lease.attempt)
+        except BaseException:
+            work.queue.release(lease)
+            raise
+        recorded = outcome_of(result, work.run, started_at, time.monotonic() - began)
+        work.settle(lease, Outcome(**recorded))
+
+    def close(self) -> None:
+        """As the protocol says; the agent too, if it was made for this run."""
+        self.worker.close()
+        if self.closes_agent:
+            self.closes_agent = False
+            with contextlib.suppress(Exception, SystemExit):
+                self.agent.close()
+
+
+def log_path(run: RunFolder, name: str) -> Path:
+    """What a worker prints."""
+    return run.path / "logs" / f"{name}.log"

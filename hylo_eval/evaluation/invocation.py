@@ -1,0 +1,139 @@
+"""How a run was called: kept in its manifest so that ``--resume`` needs no more than its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+import attrs
+
+from hylo_eval.errors import EvalError
+from hylo_eval.evaluation.manifest import read_manifest
+from hylo_eval.evaluation.phases import Deadlines
+from hylo_eval.options import NOT_RECORDED, on_record, split_pairs
+from hylo_eval.suggest import did_you_mean
+from hylo_eval.traces.layout import RunFolder
+
+_TEXTS: Final = ("benchmark", "agent", "split", "key", "shard")
+_NUMBERS: Final = ("episodes", "max_episodes", "max_steps", "max_attempts")
+_LISTS: Final = ("tasks", "scorers", "safety")
+_PAIRS: Final = {"agent_arg": "--agent-arg", "env_arg": "--env-arg"}
+
+_BUDGET: Final = re.compile(r"(\d+(?:\.\d+)?)([smh])")
+_SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_DEVICE: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+
+def invocation_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the options of ``run`` says what is run, as JSON. Secrets are left out."""
+    kept: dict[str, Any] = {name: options[name] for name in (*_TEXTS, *_NUMBERS) if options[name] is not None}
+    kept |= {name: list(options[name]) for name in _LISTS if options[name]}
+    kept |= {name: on_record(split_pairs(options[name], flag)) for name, flag in _PAIRS.items() if options[name]}
+    for name in ("benchmark", "agent"):
+        # The run may be continued from another folder.
+        if kept[name].endswith(".toml") and Path(kept[name]).is_file():
+            kept[name] = str(Path(kept[name]).absolute())
+    return kept
+
+
+def resumed(options: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
+    """The options of a run that is continued: as it was called, with what is given now in their place.
+
+    Args:
+        options: Of the present call; ``resume`` and ``run_root`` name the run.
+        given: Which of them stood on the command line.
+
+    Raises:
+        EvalError: There is no such run, or it does not say how it was called.
+    """
+    run_id = options["resume"]
+    if "run_id" in given and options["run_id"] != run_id:
+        raise EvalError("--resume and --run-id name two runs; leave one of them out")
+    run_root = Path(options["run_root"])
+    folder = RunFolder.at(run_root, run_id)
+    if not folder.path.is_dir():
+        known = [path.name for path in run_root.iterdir() if path.is_dir()] if run_root.is_dir() else []
+        raise EvalError(f"there is no run {run_id!r} in {run_root}{did_you_mean(run_id, known)}", fix="hylo-eval ls")
+    invocation = read_manifest(folder.manifest).get("invocation")
+    if not isinstance(invocation, dict):
+        raise EvalError(
+            f"the manifest of {run_id!r} does not say how the run was called",
+            fix=f"repeat its command with --run-id {run_id}",
+        )
+    stored = _checked(cast("dict[str, Any]", invocation), folder.manifest)
+    kept = {name: value for name, value in stored.items() if name not in given}
+    for name, flag in _PAIRS.items():
+        own = split_pairs(options[name], flag)
+        pairs = {**cast("dict[str, Any]", stored.get(name, {})), **own}
+        for key, value in pairs.items():
+            if value == NOT_RECORDED:
+                raise EvalError(f"{flag} {key} is a secret and was not written down", fix=f"{flag} {key}=…")
+        kept[name] = tuple(f"{key}={value}" for key, value in pairs.items())
+    return {**options, **kept, "run_id": run_id}
+
+
+def _checked(invocation: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The invocation as it must be: a manifest can be edited by anybody."""
+    kinds: dict[str, type] = {
+        **dict.fromkeys(_TEXTS, str),
+        **dict.fromkeys(_NUMBERS, int),
+        **dict.fromkeys(_LISTS, list),
+        **dict.fromkeys(_PAIRS, dict),
+    }
+    for name, value in invocation.items():
+        if name not in kinds or type(value) is not kinds[name]:
+            raise EvalError(f"{path}: invocation.{name}: is nothing that a run is called with")
+        items: list[Any] = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+        if not all(isinstance(item, str) for item in items):
+            raise EvalError(f"{path}: invocation.{name}: must hold texts")
+    return {name: tuple(value) if name in _LISTS else value for name, value in invocation.items()}
+
+
+def read_budget(text: str | None) -> float | None:
+    """``90s``, ``20m`` or ``1.5h`` in seconds.
+
+    Raises:
+        EvalError: It is none of these.
+    """
+    if text is None:
+        return None
+    found = _BUDGET.fullmatch(text)
+    if found is None or float(found[1]) <= 0.0:
+        raise EvalError(f"--budget takes a time such as 90s, 20m or 1.5h, not {text!r}")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def read_deadlines(pairs: Sequence[str]) -> Deadlines:
+    """``("reset=30",)`` over the defaults.
+
+    Raises:
+        EvalError: There is no such phase, or the value is no positive number.
+    """
+    given = split_pairs(pairs, "--deadline")
+    known = [field.name for field in attrs.fields(Deadlines)]
+    seconds: dict[str, float] = {}
+    for name, text in given.items():
+        if name not in known:
+            raise EvalError(f"--deadline has no phase {name!r}{did_you_mean(name, known)} ({', '.join(known)})")
+        try:
+            seconds[name] = float(text)
+        except ValueError:
+            raise EvalError(f"--deadline {name} takes seconds, not {text!r}") from None
+    return Deadlines(**seconds)
+
+
+def read_devices(text: str | None) -> tuple[str, ...]:
+    """``0,1`` as names of devices.
+
+    Raises:
+        EvalError: One of them is no name of a device.
+    """
+    if text is None:
+        return ()
+    devices = tuple(text.split(","))
+    for device in devices:
+        if not _DEVICE.fullmatch(device):
+            raise EvalError(f"--devices takes numbers or ids of GPUs between commas, such as 0,1, not {text!r}")
+    return devices

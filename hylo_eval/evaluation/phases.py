@@ -1,0 +1,122 @@
+"""What a worker does now and since when, in memory it shares with its supervisor, and how long it may take.
+
+A worker that hangs in native code with the interpreter locked cannot say so. It need not: it wrote what it was about
+to do before it did it, and the supervisor reads that without asking.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import tempfile
+import time
+from typing import Final, Self
+
+import attrs
+
+from hylo_core.trace import PHASES, EpisodeStatus
+from hylo_eval.errors import EvalError
+
+IDLE: Final = "idle"
+"""Between two episodes: nothing that has a deadline."""
+
+_NAMES: Final = (IDLE, *PHASES)
+_CODES: Final = {name: code for code, name in enumerate(_NAMES)}
+_LAYOUT: Final = struct.Struct("=qdq")
+
+
+@attrs.frozen
+class PhaseReading:
+    """One look at a worker.
+
+    Attributes:
+        sequence: Grows with every phase; two looks with the same number saw the same phase.
+        since: When it began, in seconds of the monotonic clock, which all processes of a machine share.
+        phase: Its name, or ``idle``.
+    """
+
+    sequence: int
+    since: float
+    phase: str
+
+
+class PhaseBoard:
+    """The shared memory of one worker; the worker writes, the supervisor reads."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self._memory = mmap.mmap(descriptor, _LAYOUT.size)
+        self._sequence = 0
+
+    @classmethod
+    def create(cls) -> Self:
+        """A new board, as the supervisor makes it."""
+        if hasattr(os, "memfd_create"):
+            descriptor = os.memfd_create("hylo-phase")
+        else:
+            descriptor, name = tempfile.mkstemp(prefix="hylo-phase-")
+            os.unlink(name)  # noqa: PTH108 - the descriptor is all that is needed of it
+        os.ftruncate(descriptor, _LAYOUT.size)
+        return cls(descriptor)
+
+    def enter(self, phase: str) -> None:
+        """Write that a phase begins; several times a step, so it costs little."""
+        self._sequence += 1
+        _LAYOUT.pack_into(self._memory, 0, self._sequence, time.monotonic(), _CODES[phase])
+
+    def read(self) -> PhaseReading:
+        """What is written now; a worker can be caught between two of the values, so look twice before acting on it."""
+        sequence, since, code = _LAYOUT.unpack_from(self._memory, 0)
+        # The worker's memory is not to be trusted: its agent may have written anything here.
+        return PhaseReading(sequence, since, _NAMES[code] if 0 <= code < len(_NAMES) else IDLE)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._memory.close()
+        os.close(self.descriptor)
+
+
+@attrs.frozen(kw_only=True)
+class Deadlines:
+    """Seconds of wall-clock time that one phase may take before the worker is ended.
+
+    Attributes:
+        make: Starting the interpreter, loading the agent, making an environment.
+        reset: One reset.
+        step: One step of the simulator, or what the harness does beside it.
+        act: One reply of the agent, or the opening of its session.
+        close: Closing the environment.
+    """
+
+    make: float = 600.0
+    reset: float = 180.0
+    step: float = 120.0
+    act: float = 300.0
+    close: float = 60.0
+
+    def __attrs_post_init__(self) -> None:
+        for name, seconds in attrs.asdict(self).items():
+            if not 0.0 < seconds < float("inf"):
+                raise EvalError(f"the deadline of {name} must be a positive number of seconds, not {seconds!r}")
+
+    def of(self, phase: str) -> float | None:
+        """The deadline of a phase of :data:`hylo_core.trace.PHASES`; None where there is none."""
+        return None if phase == IDLE else float(getattr(self, _DEADLINE_OF[phase]))
+
+
+_DEADLINE_OF: Final = {
+    "make": "make",
+    "reset": "reset",
+    "open": "act",
+    "act": "act",
+    "filter": "step",
+    "step": "step",
+    "record": "step",
+    "close": "close",
+}
+
+
+def blame_for_breach(phase: str) -> EpisodeStatus:
+    """The status of an episode whose worker outlasted the deadline of a phase."""
+    return EpisodeStatus.AGENT_ERROR if phase in ("open", "act") else EpisodeStatus.TIMEOUT

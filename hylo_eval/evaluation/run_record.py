@@ -1,0 +1,90 @@
+"""The record of a run: folder, manifest and queue, made at its beginning and checked when it is continued."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import attrs
+
+from hylo_eval.errors import QueueError
+from hylo_eval.evaluation.manifest import (
+    build_config,
+    build_manifest,
+    describe_host,
+    now,
+    read_manifest,
+    source_digest,
+    write_manifest,
+)
+from hylo_eval.evaluation.plan import Plan
+from hylo_eval.evaluation.recipe import RunSetup
+from hylo_eval.queue import Item, RunQueue
+from hylo_eval.traces.layout import RunFolder
+
+
+@attrs.frozen(kw_only=True)
+class RunRecord:
+    """What a run writes down of itself before its first episode.
+
+    Attributes:
+        plan: What is run.
+        setup: With what.
+        run: Where.
+        scorers: Names of the scorers.
+        details: For the manifest: how the run was called and how it is executed.
+    """
+
+    plan: Plan
+    setup: RunSetup
+    run: RunFolder
+    scorers: Sequence[str]
+    details: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
+
+    def open_queue(self, *, fsync: bool, allow_code_change: bool) -> RunQueue:
+        """The queue of a new run, or of one that is continued.
+
+        Raises:
+            EvalError: The run root cannot be written, or holds something else under this name.
+            QueueError: The run is of another configuration; the text names every difference.
+        """
+        if self.run.queue.exists():
+            return self._continue(fsync=fsync, allow_code_change=allow_code_change)
+        self.run.create()
+        manifest = build_manifest(
+            self.plan, self.setup, run_id=self.run.run_id, scorers=self.scorers, details=self.details
+        )
+        write_manifest(manifest, self.run.manifest)
+        return RunQueue.create(
+            self.run.queue,
+            config=build_config(self.plan, self.setup),
+            items=(
+                Item(key=item.key, task=item.task, position=position)
+                for position, item in enumerate(self.plan.declared)
+            ),
+            max_attempts=self.setup.max_attempts,
+            fsync=fsync,
+        )
+
+    def _continue(self, *, fsync: bool, allow_code_change: bool) -> RunQueue:
+        config = build_config(self.plan, self.setup)
+        try:
+            queue = RunQueue.open(
+                self.run.queue, config=config, allow_code_change=allow_code_change, fsync=fsync
+            )
+        except QueueError as error:
+            raise QueueError(f"the run {self.run.run_id!r} cannot be continued: {error.message}", fix=error.fix) from error
+        try:
+            self._append_session()
+        except BaseException:
+            queue.close()
+            raise
+        return queue
+
+    def _append_session(self) -> None:
+        """Who continued the run, when and where: the manifest tells it apart from a run of one piece."""
+        manifest = read_manifest(self.run.manifest)
+        sessions = cast("list[Any]", manifest.setdefault("continued", []))
+        sessions.append({"at": now(), "host": describe_host(), "source_digest": source_digest(), **self.details})
+        write_manifest(manifest, self.run.manifest)
+

@@ -1,0 +1,287 @@
+"""A worker process as its supervisor sees it: started, told, watched, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import orjson
+
+from hylo_core.errors import clean_text
+from hylo_core.task import TaskInstance, TaskSpec
+from hylo_eval.errors import EvalError
+from hylo_eval.evaluation.manifest import hylo_version
+from hylo_eval.evaluation.phases import Deadlines, PhaseBoard, PhaseReading
+from hylo_eval.evaluation.recipe import Recipe
+from hylo_eval.evaluation.worker_process import BOARD_VARIABLE, EVENTS_VARIABLE
+
+MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
+"""A worker whose event is longer has lost its mind, or its agent writes to a descriptor that is not its own."""
+
+MAX_LOG_BYTES: Final = 32 * 1024 * 1024
+"""What is kept of what one worker prints; simulators are known to print at every step."""
+
+_TAIL_LINES: Final = 12
+_READ_BYTES: Final = 1 << 16
+_TICK_SECONDS: Final = 0.005
+
+
+@attrs.frozen(kw_only=True)
+class Breach:
+    """A phase that outlasted its deadline."""
+
+    phase: str
+    seconds: float
+    deadline: float
+
+
+class WorkerProcess:
+    """One worker: a process group of its own, with pipes for commands, events and what it prints.
+
+    Args:
+        python: The interpreter, which may belong to another virtual environment.
+        environment: Variables on top of this process's own, such as the GPU.
+        name: For its log and for messages.
+    """
+
+    def __init__(self, *, python: str, environment: Mapping[str, str], name: str) -> None:
+        self.name = name
+        self.board = PhaseBoard.create()
+        self._watched: PhaseReading | None = None
+        self._buffer = bytearray()
+        self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
+        self._printed = 0
+        self._log: Any = None
+        self._unlogged: list[bytes] = []
+        self._tasks: set[str] = set()
+        self.events, writer = os.pipe()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - a list of arguments, no shell
+                [python, *_safe_path(), "-m", "hylo_eval.evaluation.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=(writer, self.board.descriptor),
+                env={
+                    **os.environ,
+                    **environment,
+                    EVENTS_VARIABLE: str(writer),
+                    BOARD_VARIABLE: str(self.board.descriptor),
+                },
+            )
+        except OSError as error:
+            os.close(self.events)
+            self.board.close()
+            raise EvalError(
+                f"the interpreter {python!r} cannot be started: {error.strerror}", fix="choose one with --python"
+            ) from error
+        finally:
+            os.close(writer)
+        self.started = time.monotonic()
+        self._not_before = self.started
+        for descriptor in (self.events, self.output):
+            os.set_blocking(descriptor, False)
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the id of its group."""
+        return self._process.pid
+
+    @property
+    def output(self) -> int:
+        """The descriptor that what it prints arrives at."""
+        if self._process.stdout is None:
+            raise ValueError("the process was started without this pipe")
+        return self._process.stdout.fileno()
+
+    def set_up(self, recipe: Recipe, first: TaskSpec | None) -> None:
+        """Send the first command."""
+        self._send(
+            {
+                "type": "setup",
+                "hylo": hylo_version(),
+                "recipe": recipe.to_dict(),
+                "first": None if first is None else first.to_dict(),
+            }
+        )
+
+    def assign(self, instance: TaskInstance, attempt: int) -> None:
+        """Have it run an instance."""
+        if instance.spec.id not in self._tasks:
+            self._tasks.add(instance.spec.id)
+            self._send({"type": "task", "spec": instance.spec.to_dict()})
+        # Before the command, so that a worker that never gets to it is not idle for ever.
+        self.board.enter("make")
+        self._send(
+            {
+                "type": "episode",
+                "task": instance.spec.id,
+                "seed": instance.seed,
+                "episode_index": instance.episode_index,
+                "split": instance.split,
+                "attempt": attempt,
+            }
+        )
+
+    def ask_to_stop(self, *, interrupt: bool = False) -> None:
+        """Let it end by itself; with ``interrupt`` after the present step instead of after the episode."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+        if interrupt:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGTERM)
+
+    def receive(self) -> Iterator[dict[str, Any]]:
+        """The events that have arrived; stops at the present end of them.
+
+        Raises:
+            EOFError: There will be no more: the process is gone, or has closed its end.
+            EvalError: What arrived is no event.
+        """
+        ended = False
+        while not ended:
+            try:
+                chunk = os.read(self.events, _READ_BYTES)
+            except BlockingIOError:
+                break
+            ended = not chunk
+            self._buffer += chunk
+        while (end := self._buffer.find(b"\n")) >= 0:
+            line = bytes(self._buffer[:end])
+            del self._buffer[: end + 1]
+            yield _event(line, self.name)
+        if len(self._buffer) > MAX_EVENT_BYTES:
+            raise EvalError(f"{self.name} sent an event of more than {MAX_EVENT_BYTES} bytes")
+        if ended:
+            raise EOFError
+
+    def log_to(self, path: Path) -> None:
+        """Keep what it has printed and will print in a file."""
+        path.parent.mkdir(exist_ok=True)
+        self._log = path.open("ab")
+        for chunk in self._unlogged:
+            self._log.write(chunk)
+        self._log.flush()
+        self._unlogged.clear()
+
+    def read_output(self) -> bool:
+        """Take what it has printed; False at the end."""
+        while True:
+            try:
+                chunk = os.read(self.output, _READ_BYTES)
+            except BlockingIOError:
+                return True
+            if not chunk:
+                return False
+            self._tail.extend(line for line in chunk.split(b"\n") if line.strip())
+            self._printed += len(chunk)
+            if self._printed > MAX_LOG_BYTES:
+                continue
+            if self._log is None:
+                self._unlogged.append(chunk)
+            else:
+                # A full disk is found by the traces, which matter.
+                with contextlib.suppress(OSError):
+                    self._log.write(chunk)
+                    self._log.flush()
+
+    def breach(self, deadlines: Deadlines, now: float) -> Breach | None:
+        """The deadline that has passed, if one has: seen twice, in the same phase."""
+        reading = self.board.read()
+        if reading.sequence == 0:  # the interpreter is not up yet
+            reading = PhaseReading(0, self.started, "make")
+        watched, self._watched = self._watched, reading
+        deadline = deadlines.of(reading.phase)
+        taken = now - max(reading.since, self._not_before)
+        if deadline is None or watched != reading or taken <= deadline:
+            return None
+        return Breach(phase=reading.phase, seconds=taken, deadline=deadline)
+
+    def give_time(self, now: float) -> None:
+        """Let its present phase begin now: this process, and perhaps the whole machine, was stopped for a while."""
+        self._not_before = now
+
+    def end(self) -> str:
+        """Kill the process with all that it started, and say how it ended, in words."""
+        # The group is killed before its leader is reaped: until then no other group can have its number.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+            self.read_output()
+        return describe_exit(self._process.returncode)
+
+    def ended(self, seconds: float) -> bool:
+        """Whether it ends by itself in time; it is not reaped."""
+        until = time.monotonic() + seconds
+        while True:
+            if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return True
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_TICK_SECONDS)
+
+    def last_words(self) -> str:
+        """The end of what it printed."""
+        return clean_text(b"\n".join(self._tail).decode(errors="replace"), 4000)
+
+    def close(self) -> None:
+        """End it and give back what it took here."""
+        self.end()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        os.close(self.events)
+        self.board.close()
+        if self._log is not None:
+            with contextlib.suppress(OSError):
+                self._log.close()
+
+    def _send(self, command: Mapping[str, Any]) -> None:
+        data = memoryview(orjson.dumps(command) + b"\n")
+        # A worker that is gone is noticed where its events end.
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError, ValueError):
+                while data:
+                    data = data[self._process.stdin.write(data) :]
+
+
+def describe_exit(code: int) -> str:
+    """An exit code in words."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = " (the system's memory may have run out)" if name == "SIGKILL" else ""
+    return f"{name}{hint}"
+
+
+def _event(line: bytes, name: str) -> dict[str, Any]:
+    try:
+        event = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise EvalError(f"{name} sent what is no event: {error}") from None
+    if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+        raise EvalError(f"{name} sent what is no event")
+    return event
+
+
+def _safe_path() -> list[str]:
+    """``-P`` where this process does not import from the working folder either, so that both find the same modules."""
+    imports_from_here = "" in sys.path[:1] or str(Path.cwd()) in sys.path[:1]
+    return [] if imports_from_here else ["-P"]

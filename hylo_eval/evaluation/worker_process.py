@@ -1,0 +1,196 @@
+"""The process of a worker: commands on standard input, events on a descriptor of its own, episodes in between.
+
+Standard output and error belong to simulators and agents, who print; what they print is the supervisor's log. Commands
+and events are JSON lines (:mod:`hylo_eval.evaluation.recipe` says what the first command holds):
+
+==============  ==========================================================================
+command         ``setup`` (recipe, first task to open or none), ``task`` (a TaskSpec),
+                ``episode`` (task id, seed, episode_index, split, attempt), ``stop``
+event           ``ready`` (setup, differences), ``refused``, ``outcome``, ``cancelled``, ``fault``
+==============  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+import attrs
+import orjson
+
+from hylo_core.errors import HyloError, clean_text, describe_error
+from hylo_core.task import TaskInstance, TaskSpec
+from hylo_eval.errors import EvalError
+from hylo_eval.evaluation.manifest import hylo_version
+from hylo_eval.evaluation.phases import IDLE, PhaseBoard
+from hylo_eval.evaluation.preflight import preflight
+from hylo_eval.evaluation.recipe import Recipe
+from hylo_eval.evaluation.stopping import StopRequest
+from hylo_eval.evaluation.worker import MadeWorker, Worker, make_worker
+from hylo_eval.rollout.episode import EpisodeResult
+from hylo_eval.rollout.memory import resident_bytes
+from hylo_eval.traces.layout import RunFolder
+
+EVENTS_VARIABLE: Final = "HYLO_WORKER_EVENTS"
+"""The number of the descriptor that events are written to."""
+
+BOARD_VARIABLE: Final = "HYLO_WORKER_BOARD"
+"""The number of the descriptor of the shared memory for phases."""
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def main() -> NoReturn:
+    """Run commands until standard input ends."""
+    supervisor = os.getppid()
+    _end_with_supervisor(supervisor)
+    faulthandler.enable()
+    process = _Process(
+        commands=os.fdopen(os.dup(0), "rb"),
+        events=int(os.environ.pop(EVENTS_VARIABLE)),
+        board=PhaseBoard(int(os.environ.pop(BOARD_VARIABLE))),
+    )
+    # Whoever reads standard input meanwhile must not take the commands away.
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    for descriptor in (process.events, process.board.descriptor, process.commands.fileno()):
+        os.set_inheritable(descriptor, False)
+    with StopRequest() as stop:
+        process.run(stop)
+    _leave()
+
+
+def _end_with_supervisor(supervisor: int) -> None:
+    """Have the kernel end this process when its supervisor is gone, so that nothing runs on without a lease."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != supervisor:  # it was gone before the kernel was asked
+            os._exit(1)
+
+
+def _leave() -> NoReturn:
+    """Leave at once: every outcome is on disk, and simulators are known to crash or hang while Python shuts down."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(0)
+
+
+@attrs.define
+class _Process:
+    commands: Any
+    events: int
+    board: PhaseBoard
+    tasks: dict[str, TaskSpec] = attrs.field(factory=dict[str, TaskSpec])
+
+    def run(self, stop: StopRequest) -> None:
+        """Read and obey."""
+        self.board.enter("make")
+        try:
+            made = self._set_up(self._command(), stop)
+        except KeyboardInterrupt:
+            return
+        except HyloError as error:
+            self._send({"type": "refused", **_described(error)})
+            return
+        self.board.enter(IDLE)
+        try:
+            while (command := self._command()) and self._obey(command, worker):
+                self.board.enter(IDLE)
+        finally:
+            self.board.enter("close")
+            made.worker.close()
+            with contextlib.suppress(Exception, SystemExit):
+                made.agent.close()
+
+    def _set_up(self, command: Mapping[str, Any], stop: StopRequest) -> MadeWorker:
+        recipe = Recipe.from_dict(command["recipe"])
+        if command["hylo"] != hylo_version():
+            raise EvalError(
+                f"this interpreter has Hylo {hylo_version()}, the run was started by {command['hylo']}",
+                fix=f"{sys.executable} -m pip install hylo-eval=={command['hylo']}",
+            )
+        made = make_worker(recipe, stop=stop, on_phase=self.board.enter)
+        ready: dict[str, Any] = {"type": "ready", "agent": made.agent.info.to_dict()}
+        if command["first"] is not None:
+            first = TaskSpec.from_dict(command["first"])
+            setup, differences = preflight(made.worker, first, made.agent, made.env_ref, made.agent_ref)
+            ready["setup"] = setup.to_dict()
+            ready["differences"] = [attrs.asdict(difference) for difference in differences]
+        self._send(ready)
+        return made
+
+    def _obey(self, command: Mapping[str, Any], worker: Worker) -> bool:
+        """Do one command; False when it was the last."""
+        kind = command["type"]
+        if kind == "task":
+            spec = TaskSpec.from_dict(command["spec"])
+            self.tasks[spec.id] = spec
+            return True
+        if kind != "episode":
+            return False
+        instance = TaskInstance(
+            spec=self.tasks[command["task"]],
+            seed=command["seed"],
+            episode_index=command["episode_index"],
+            split=command["split"],
+        )
+        started_at, began = time.time(), time.monotonic()
+        try:
+            result = worker.attempt(instance, command["attempt"])
+        except KeyboardInterrupt:
+            self._send({"type": "cancelled"})
+            return False
+        except BaseException as error:  # noqa: BLE001 - what ends a run is said by the supervisor, who has its exit code
+            self._send({"type": "fault", **_described(error)})
+            return False
+        self._send(
+            {
+                "type": "outcome",
+                "attempt": command["attempt"],
+                "outcome": outcome_of(result, worker.run, started_at, time.monotonic() - began),
+                "resident_bytes": resident_bytes(),
+            }
+        )
+        return True
+
+    def _command(self) -> dict[str, Any]:
+        """The next command; a stop where the supervisor has nothing more to say."""
+        line = self.commands.readline()
+        return orjson.loads(line) if line.endswith(b"\n") else {"type": "stop"}
+
+    def _send(self, event: Mapping[str, Any]) -> None:
+        data = memoryview(orjson.dumps(event) + b"\n")
+        while data:
+            data = data[os.write(self.events, data) :]
+
+
+def _described(error: BaseException) -> dict[str, str]:
+    message = error.message if isinstance(error, EvalError) else describe_error(error)
+    return {"message": clean_text(message), "fix": error.fix if isinstance(error, EvalError) else ""}
+
+
+def outcome_of(result: EpisodeResult, run: RunFolder, started_at: float, seconds: float) -> dict[str, Any]:
+    """What the queue keeps of an attempt, as JSON."""
+    error = result.error
+    return {
+        "status": str(result.end.status),
+        "trace": result.path.relative_to(run.path).as_posix(),
+        "trace_sha256": result.digests.trace_sha256,
+        "behaviour_sha256": result.digests.behaviour_sha256,
+        "trace_bytes": result.digests.size,
+        "steps": result.end.steps,
+        "success": result.end.success_once,
+        "disagreements": result.disagreements,
+        "error": "" if error is None else f"{error.phase}: {error.error_type}: {error.message}"[:2000],
+        "started_at": started_at,
+        "seconds": seconds,
+    }
