@@ -1,0 +1,187 @@
+"""Who gets which item: lost leases first go back to the queue, then the best pending item is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hylo_eval.queue.rows import owner_of
+from hylo_eval.queue.values import Ending, Outcome, State
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from hylo_eval.queue.owner import Machine, Owner
+    from hylo_eval.queue.settings import Rules
+
+OTHER_HOST_SLACK_SECONDS = 600.0
+"""How far the wall clocks of two machines may lie apart before one takes the other's live lease for an expired one."""
+
+LOST_STATUS = "worker_lost"
+"""The status of an attempt whose lease was lost."""
+
+_SUSPECTS = """
+SELECT 1 FROM items INDEXED BY items_leased LEFT JOIN owners ON owners.number = items.owner
+WHERE state = 'leased' AND (expires <= ? OR expires > ? OR boot_id IS NOT ? OR host IS NOT ?) LIMIT 1
+"""
+_LEASED = """
+SELECT items.position, items.attempt, items.claimed_at, items.expires, items.expires_wall, owners.*
+FROM items INDEXED BY items_leased LEFT JOIN owners ON owners.number = items.owner
+WHERE state = 'leased'
+"""
+_CHOSEN = "SELECT items.position, key, name, attempt FROM items JOIN tasks ON tasks.id = items.task "
+_LOWEST = _CHOSEN + "WHERE state = 'pending' ORDER BY items.position LIMIT 1"
+_FIRST_OF_TASK = _CHOSEN + "WHERE state = 'pending' AND task = ? ORDER BY place LIMIT 1"
+_TASK = "SELECT id FROM tasks WHERE name = ? AND pending > 0"
+_FULLEST = "SELECT id FROM tasks WHERE pending > 0 ORDER BY pending DESC LIMIT 1"
+_TAKE = """
+UPDATE items SET state = 'leased', attempt = ?, owner = ?, claimed_at = ?, expires = ?, expires_wall = ?
+WHERE position = ?
+"""
+_ADD_ATTEMPT = """
+INSERT INTO attempts (position, attempt, owner, ending, ended_at, status, trace, trace_sha256, behaviour_sha256,
+    trace_bytes, steps, success, disagreements, error, worker, started_at, seconds)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_RELEASE = "UPDATE items SET state = 'pending', owner = NULL, expires = NULL, expires_wall = NULL WHERE position = ?"
+_SEND_BACK = """
+UPDATE items SET state = 'pending', owner = NULL, expires = NULL, expires_wall = NULL, failures = failures + 1,
+    place = (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'back') + ?
+WHERE position = ?
+"""
+_END = """
+UPDATE items SET state = ?, owner = NULL, expires = NULL, expires_wall = NULL, result = ?, failures = failures + ?
+WHERE position = ?
+"""
+_FAILURES = "SELECT failures FROM items WHERE position = ?"
+
+
+def has_suspects(connection: sqlite3.Connection, machine: Machine, rules: Rules) -> bool:
+    """Whether a lease may be lost, told without a look at other processes."""
+    now = machine.seconds()
+    found = connection.execute(_SUSPECTS, (now, now + rules.lease_seconds + 1.0, machine.boot_id, machine.host))
+    return found.fetchone() is not None
+
+
+def recover(connection: sqlite3.Connection, machine: Machine, rules: Rules) -> None:
+    """Take the items of lost leases back: each such attempt counts as a failure of the infrastructure."""
+    for position, attempt, claimed_at, expires, expires_wall, *columns in connection.execute(_LEASED).fetchall():
+        owner = owner_of(columns)
+        reason = lost_because(owner, expires, expires_wall, machine, rules)
+        if reason:
+            started = claimed_at if isinstance(claimed_at, float) else 0.0
+            seconds = max(0.0, machine.wall_seconds() - started) if started else 0.0
+            outcome = Outcome.without_trace(LOST_STATUS, reason, started_at=started, seconds=seconds)
+            fail(connection, position, attempt, columns[0], outcome, rules, machine, Ending.LOST)
+
+
+def lost_because(owner: Owner | None, expires: object, expires_wall: object, machine: Machine, rules: Rules) -> str:
+    """Why a lease is over; empty while it holds.
+
+    Leases of this run of this machine are judged by the clock that started with it and by whether their process still
+    lives; those of an earlier run of it are over. Another machine has another clock, and its processes cannot be seen:
+    its lease ends when the wall clock is :data:`OTHER_HOST_SLACK_SECONDS` past its end. A lease that would last longer
+    than any lease does comes from a clock that is wrong and is over too.
+    """
+    if owner is None or not isinstance(expires, float) or not isinstance(expires_wall, float):
+        return "the lease is on record without an owner or an end"
+    who = f"process {owner.pid} on {owner.host}"
+    if owner.host != machine.host and owner.boot_id != machine.boot_id:
+        remaining = expires_wall + OTHER_HOST_SLACK_SECONDS - machine.wall_seconds()
+        if 0 < remaining <= rules.lease_seconds + 2 * OTHER_HOST_SLACK_SECONDS:
+            return ""
+        return f"{who}, another machine, did not renew its lease for {OTHER_HOST_SLACK_SECONDS:.0f} s"
+    if machine.is_dead(owner):
+        return f"{who} ended without a result"
+    if owner.boot_id == machine.boot_id and 0 < expires - machine.seconds() <= rules.lease_seconds + 1.0:
+        return ""
+    return f"{who} did not renew its lease for {rules.lease_seconds:g} s"
+
+
+def choose(connection: sqlite3.Connection, prefer: str | None, *, in_order: bool) -> tuple[int, str, str, int] | None:
+    """The pending item to take: ``(position, key, task, attempts so far)``."""
+    if in_order:
+        row = connection.execute(_LOWEST).fetchone()
+    else:
+        task = None
+        if prefer is not None:
+            task = connection.execute(_TASK, (prefer,)).fetchone()
+        if task is None:
+            task = connection.execute(_FULLEST).fetchone()
+        row = None if task is None else connection.execute(_FIRST_OF_TASK, task).fetchone()
+    return row
+
+
+def take(
+    connection: sqlite3.Connection, position: int, attempt: int, owner: int, machine: Machine, rules: Rules
+) -> float:
+    """Lease a pending item; returns when the lease ends."""
+    wall, expires = machine.wall_seconds(), machine.seconds() + rules.lease_seconds
+    connection.execute(_TAKE, (attempt, owner, wall, expires, wall + rules.lease_seconds, position))
+    return expires
+
+
+def record(
+    connection: sqlite3.Connection,
+    position: int,
+    attempt: int,
+    owner: object,
+    ending: Ending,
+    outcome: Outcome,
+    now: float,
+) -> int:
+    """Put an ended attempt on record; returns its number among all of them."""
+    success = None if outcome.success is None else int(outcome.success)
+    cursor = connection.execute(
+        _ADD_ATTEMPT,
+        (
+            position,
+            attempt,
+            owner,
+            ending.value,
+            now,
+            outcome.status,
+            outcome.trace,
+            outcome.trace_sha256,
+            outcome.behaviour_sha256,
+            outcome.trace_bytes,
+            outcome.steps,
+            success,
+            outcome.disagreements,
+            outcome.error,
+            outcome.worker,
+            outcome.started_at,
+            outcome.seconds,
+        ),
+    )
+    return cursor.lastrowid or 0
+
+
+def end(connection: sqlite3.Connection, position: int, state: State, result: int, *, failed: bool = False) -> None:
+    """Give an item its last state and the attempt that counts."""
+    connection.execute(_END, (state.value, result, int(failed), position))
+
+
+def give_back(connection: sqlite3.Connection, position: int) -> None:
+    """Make an item pending again at its old place."""
+    connection.execute(_RELEASE, (position,))
+
+
+def fail(
+    connection: sqlite3.Connection,
+    position: int,
+    attempt: int,
+    owner: object,
+    outcome: Outcome,
+    rules: Rules,
+    machine: Machine,
+    ending: Ending = Ending.RETRIED,
+) -> State:
+    """Count a failure of the infrastructure: the item goes to the back, or is abstained."""
+    (failures,) = connection.execute(_FAILURES, (position,)).fetchone()
+    if failures + 1 >= rules.max_attempts:
+        number = record(connection, position, attempt, owner, Ending.ABSTAINED, outcome, machine.wall_seconds())
+        end(connection, position, State.ABSTAINED, number, failed=True)
+        return State.ABSTAINED
+    number = record(connection, position, attempt, owner, ending, outcome, machine.wall_seconds())
+    connection.execute(_SEND_BACK, (number, position))
+    return State.PENDING

@@ -1,0 +1,159 @@
+"""The connections to a queue file: one a thread and process, every failure a sentence."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from hylo_core.errors import describe_error
+from hylo_eval.errors import QueueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BUSY_SECONDS = 30.0
+"""How long a statement waits for another process's transaction; those take less than a millisecond."""
+
+_CHECKPOINT_PAGES = 4000
+"""Pages of the write-ahead log (16 MB) before they are copied into the file, which waits for the disk."""
+
+_inherited: list[sqlite3.Connection] = []
+"""Connections from before a fork: closing them in the child would take the parent's locks away."""
+
+
+class QueueFile:
+    """One SQLite file, opened anew by each thread and after each fork.
+
+    Args:
+        path: The file, which exists.
+        writable: False refuses to write.
+        fsync: Wait for the disk at every commit, so that a power cut loses nothing. Without it, a commit survives the
+            end of any process; a power cut may undo the last ones, and never damages the file.
+    """
+
+    def __init__(self, path: Path, *, writable: bool, fsync: bool) -> None:
+        self.path = path
+        self.writable = writable
+        self.fsync = fsync
+        self._pid = os.getpid()
+        self._own = threading.local()
+        self._opened: dict[int, sqlite3.Connection] = {}
+
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        if self._pid != os.getpid():
+            self._forget_inherited()
+        connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            self._own.connection = connection
+            self._opened[threading.get_ident()] = connection
+        return connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection to read from."""
+        with self.explained():
+            yield self.connection()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it is kept, or nothing."""
+        if not self.writable:
+            raise QueueError(f"{self.path} was opened for reading only", fix="open it with its configuration")
+        with self.explained():
+            connection = self.connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """SQLite's errors as a sentence and a way out."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+
+    def release(self) -> None:
+        """Close this thread's connection, before the thread ends."""
+        connection = self._opened.pop(threading.get_ident(), None)
+        self._own.connection = None
+        if connection is not None:
+            connection.close()
+
+    def close(self) -> None:
+        """Close the connections of all threads of this process."""
+        if self._pid != os.getpid():
+            self._forget_inherited()
+        opened, self._opened = self._opened, {}
+        self._own = threading.local()
+        for connection in opened.values():
+            connection.close()
+
+    def _forget_inherited(self) -> None:
+        _inherited.extend(self._opened.values())
+        self._opened = {}
+        self._own = threading.local()
+        self._pid = os.getpid()
+
+    def _connect(self) -> sqlite3.Connection:
+        # Connections are closed from other threads only when those are through with them.
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode=rw",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self.fsync else 'NORMAL'}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+            # The file may come from somebody else: its triggers and views get no functions with effects.
+            connection.execute("PRAGMA trusted_schema = OFF")
+            if not self.writable:
+                connection.execute("PRAGMA query_only = ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def explain(error: sqlite3.Error, path: Path) -> QueueError:
+    """What a SQLite error means for the person who runs the evaluation."""
+    # Extended codes carry the primary one in their lowest byte.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return QueueError(
+            f"{path} was locked by another program for more than {BUSY_SECONDS:.0f} s; nothing was changed",
+            fix="close programs that hold it open for writing (lsof shows them) and continue the run",
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return QueueError(
+            f"the disk of {path} is full; nothing was changed",
+            fix="free some space and continue the run: what is finished is kept",
+        )
+    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN}:
+        return QueueError(
+            f"{path} cannot be opened for writing ({describe_error(error)})",
+            fix="make the file and its folder writable, or choose another folder with --run-root",
+        )
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return QueueError(
+            f"{path} is damaged or no work queue ({describe_error(error)})",
+            fix="run again under a new --run-id; the traces in episodes/ are not affected",
+        )
+    if code == sqlite3.SQLITE_IOERR:
+        return QueueError(
+            f"{path} cannot be read or written ({describe_error(error)})", fix="check the disk and continue the run"
+        )
+    return QueueError(f"{path} does not work as a queue ({describe_error(error)})")
