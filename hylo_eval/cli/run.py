@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hylo_core.errors import describe_error
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.run_report import as_json, print_report
 from hylo_eval.cli.streams import stdout_to_stderr
@@ -38,7 +37,7 @@ _N = click.IntRange(min=1)
 @click.option("--episodes", type=int, default=None, metavar="N", help="Seeds a task; caps the split.")
 @click.option("--max-episodes", type=int, default=None, metavar="N", help="Episodes altogether, a balanced prefix.")
 @click.option("--budget", default=None, metavar="20m", help="Take nothing new after so long: a balanced prefix again.")
-@click.option("--shard", default=None, metavar="I/N", help="Only the I-th of N parts, each with its share of every task.")
+@click.option("--shard", default=None, metavar="I/N", help="Only part I of N, with its share of every task.")
 @click.option("--max-steps", type=int, default=None, metavar="N", help="Another horizon; comparisons will refuse it.")
 @click.option("--scorer", "scorers", multiple=True, metavar="REF", help="A scorer; repeatable. The first decides.")
 @click.option(
@@ -55,15 +54,20 @@ _N = click.IntRange(min=1)
     help="Where run folders go.",
 )
 @click.option("--run-id", default=None, help="Default: time, benchmark and agent. The same command again continues it.")
-@click.option("--resume", default=None, metavar="RUN_ID", help="Continue a run as it was called; BENCH and --agent can stay out.")
+@click.option("--resume", default=None, metavar="RUN_ID", help="Continue a run as it was called; leave BENCH out.")
 @click.option("--allow-code-change", is_flag=True, help="Continue a run that another state of Hylo's source began.")
 @click.option(
-    "--workers", type=click.IntRange(min=0), default=1, show_default=True,
+    "--workers",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
     help="Worker processes; 0 runs everything in this process, for debuggers.",
 )
 @click.option("--python", "python", default=None, metavar="PATH", help="The workers' interpreter.  [default: this one]")
 @click.option("--devices", default=None, metavar="0,1", help="GPUs, handed out to the workers in turn.")
-@click.option("--deadline", "deadlines", multiple=True, metavar="PHASE=SECONDS", help="make, reset, step, act or close.")
+@click.option(
+    "--deadline", "deadlines", multiple=True, metavar="PHASE=SECONDS", help="Of make, reset, step, act, close."
+)
 @click.option("--recycle-after", type=_N, default=None, metavar="K", help="Replace a worker after K episodes.")
 @click.option("--max-rss-mb", type=_N, default=None, metavar="MB", help="Replace a worker that holds more memory.")
 @click.option("--max-attempts", type=int, default=3, show_default=True, help="Tries where the infrastructure fails.")
@@ -96,8 +100,8 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
     from hylo_eval.traces.layout import RunFolder
 
     if options["resume"] is not None:
-        given = {name for name in options if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
-        options = resumed(options, given)
+        typed = click.core.ParameterSource.COMMANDLINE
+        options = resumed(options, [name for name in options if context.get_parameter_source(name) is typed])
     for name, flag in (("benchmark", "BENCH"), ("agent", "--agent")):
         if options[name] is None:
             raise click.UsageError(f"missing {flag}", context)
@@ -168,7 +172,8 @@ def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: Stop
 
         for name in ("python", "devices", "deadlines", "recycle_after", "max_rss_mb"):
             if options[name]:
-                raise EvalError(f"--{name.replace('_', '-').removesuffix('s')} needs a worker process; leave --workers 0 out")
+                flag = "devices" if name == "devices" else name.replace("_", "-").removesuffix("s")
+                raise EvalError(f"--{flag} needs a worker process", fix="leave --workers 0 out")
         made = make_worker(recipe, stop=stop)
         return InProcess(made.worker, made.agent, made.env_ref, made.agent_ref, closes_agent=True)
     from hylo_eval.evaluation.invocation import read_deadlines, read_devices

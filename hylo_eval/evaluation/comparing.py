@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import attrs
-import orjson
 
 from hylo_core.canonical import digest
 from hylo_core.score import Score, Scorer

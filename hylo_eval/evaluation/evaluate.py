@@ -226,9 +226,9 @@ def run_plan(
                 run=run,
                 instance=plan.instance,
                 until=until,
-                stop=stop or (lambda: False),
-                started=started or (lambda instance, attempt, worker: None),
-                finished=finished or (lambda episode: None),
+                stop=stop,
+                started=started,
+                finished=finished,
             )
             try:
                 executor.execute(work)

@@ -45,12 +45,21 @@ class Work:
     run: RunFolder
     instance: Callable[[str], TaskInstance]
     until: float | None = None
-    stop: Callable[[], bool] = lambda: False
-    started: Callable[[TaskInstance, int, str], None] = lambda instance, attempt, worker: None
-    finished: Callable[[Episode], None] = lambda episode: None
+    stop: Callable[[], bool] | None = None
+    started: Callable[[TaskInstance, int, str], None] | None = None
+    finished: Callable[[Episode], None] | None = None
+
+    def stopped(self) -> bool:
+        """Whether the operator wants it to stop."""
+        return self.stop is not None and self.stop()
+
+    def begin(self, instance: TaskInstance, attempt: int, worker: str) -> None:
+        """Say that an attempt begins."""
+        if self.started is not None:
+            self.started(instance, attempt, worker)
 
     def claim(self, owner: Owner, prefer: str | None) -> Lease | None:
-        """The next thing to do; in the declared order where time may run out, so that what is done is a prefix of it."""
+        """The next thing to do; in declared order where time may run out, so that what is done is a prefix of it."""
         if self.until is not None and time.monotonic() >= self.until:
             return None
         return self.queue.claim(owner, prefer=prefer, in_order=self.until is not None)
@@ -66,7 +75,7 @@ class Work:
             final = self.queue.retry(lease, outcome) is State.ABSTAINED
         else:
             final = self.queue.finish(lease, outcome)
-        if final:
+        if final and self.finished is not None:
             self.finished(Episode.recorded(self.run, self.instance(lease.key), lease.attempt, outcome))
 
 
@@ -115,13 +124,13 @@ class InProcess:
     def execute(self, work: Work) -> None:
         """As the protocol says."""
         owner = Owner.here()
-        with Heartbeat(work.queue, [owner]):
+        with Heartbeat(work.queue, owner):
             self._work_off(work, owner)
 
     def _work_off(self, work: Work, owner: Owner) -> None:
         task: str | None = None
         while True:
-            if work.stop():
+            if work.stopped():
                 raise KeyboardInterrupt("the run was stopped")
             lease = work.claim(owner, task)
             if lease is not None:
@@ -134,7 +143,7 @@ class InProcess:
 
     def _run(self, work: Work, lease: Lease) -> None:
         instance = work.instance(lease.key)
-        work.started(instance, lease.attempt, "")
+        work.begin(instance, lease.attempt, "")
         started_at, began = time.time(), time.monotonic()
         try:
             result = self.worker.attempt(instance, lease.attempt)

@@ -85,8 +85,8 @@ def _checked(invocation: dict[str, Any], path: Path) -> dict[str, Any]:
     for name, value in invocation.items():
         if name not in kinds or type(value) is not kinds[name]:
             raise EvalError(f"{path}: invocation.{name}: is nothing that a run is called with")
-        items: list[Any] = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-        if not all(isinstance(item, str) for item in items):
+        texts: Any = value.values() if name in _PAIRS else value if name in _LISTS else ()
+        if not all(isinstance(item, str) for item in texts):
             raise EvalError(f"{path}: invocation.{name}: must hold texts")
     return {name: tuple(value) if name in _LISTS else value for name, value in invocation.items()}
 

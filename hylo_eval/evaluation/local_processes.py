@@ -11,7 +11,7 @@ import attrs
 
 from hylo_core.spec import SpecDifference
 from hylo_core.task import TaskSpec
-from hylo_core.trace import INFRASTRUCTURE, EpisodeStatus
+from hylo_core.trace import INFRASTRUCTURE
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.executor import Work, log_path
 from hylo_eval.evaluation.lost_episode import outcome_of_lost
@@ -57,7 +57,9 @@ class WorkerLimits:
         """Whether a worker that ran so many episodes and holds so much memory is to be replaced."""
         if self.recycle_after is not None and episodes >= self.recycle_after:
             return True
-        return self.max_rss_mb is not None and isinstance(resident_bytes, int) and resident_bytes > self.max_rss_mb << 20
+        if self.max_rss_mb is None or not isinstance(resident_bytes, int):
+            return False
+        return resident_bytes > self.max_rss_mb << 20
 
 
 @attrs.define
@@ -66,7 +68,6 @@ class _Seat:
 
     name: str
     environment: Mapping[str, str]
-    owner: Owner = attrs.field(factory=Owner.here)
     process: WorkerProcess | None = None
     ready: bool = False
     leaving: bool = False
@@ -100,6 +101,7 @@ class LocalProcesses:
             _Seat(name=f"worker-{index}", environment=device_environment(devices, index)) for index in range(workers)
         ]
         self._selector = selectors.DefaultSelector()
+        self._owner = Owner.here()
         self._setup: RunSetup | None = None
         self._looked = time.monotonic()
 
@@ -120,7 +122,7 @@ class LocalProcesses:
         for seat in self._seats:
             if seat.process is not None:
                 seat.process.log_to(log_path(work.run, seat.name))
-        with Heartbeat(work.queue, [seat.owner for seat in self._seats]):
+        with Heartbeat(work.queue, self._owner):
             try:
                 while self._hand_out(work):
                     self._look(work)
@@ -146,13 +148,13 @@ class LocalProcesses:
 
     def _hand_out(self, work: Work) -> bool:
         """Give every worker something to do; False when nothing is left to do or to wait for."""
-        if work.stop():
+        if work.stopped():
             self._interrupt(work)
             raise KeyboardInterrupt("the run was stopped")
         for seat in self._seats:
             if seat.lease is not None or seat.leaving or (seat.process is not None and not seat.ready):
                 continue
-            lease = work.claim(seat.owner, seat.task)
+            lease = work.claim(self._owner, seat.task)
             if lease is None:
                 break
             seat.lease, seat.leased_at = lease, time.time()
@@ -167,7 +169,7 @@ class LocalProcesses:
             raise ValueError("only a worker can be given something to do")
         instance = work.instance(lease.key)
         seat.task = lease.task
-        work.started(instance, lease.attempt, seat.name)
+        work.begin(instance, lease.attempt, seat.name)
         seat.process.assign(instance, lease.attempt)
 
     def _look(self, work: Work) -> None:
@@ -262,7 +264,7 @@ class LocalProcesses:
             if seat.failed_starts >= MAX_FAILED_STARTS:
                 raise EvalError(f"{seat.name} {what}, {MAX_FAILED_STARTS} times before it was ready\n{words}")
             return
-        if lease is None:
+        if lease is None or self._setup is None:
             return
         outcome = outcome_of_lost(
             work.instance(lease.key),
@@ -353,7 +355,8 @@ class LocalProcesses:
         slow = process.breach(self._limits.deadlines, time.monotonic())
         if slow:
             raise EvalError(
-                f"the first worker outlasted its deadline of {slow.deadline:g} s in {slow.phase}\n{process.last_words()}",
+                f"the first worker outlasted its deadline of {slow.deadline:g} s in {slow.phase}\n"
+                f"{process.last_words()}",
                 fix=f"--deadline {slow.phase}=SECONDS, if it needs longer",
             )
 

@@ -11,6 +11,7 @@ from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeStart, EpisodeStatus, ErrorEvent
 from hylo_eval.evaluation.phases import blame_for_breach
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
+from hylo_eval.evaluation.worker_process import describe_failure
 from hylo_eval.queue import Outcome
 from hylo_eval.rollout.start import agent_seed, now
 from hylo_eval.traces.layout import RunFolder, episode_id
@@ -89,7 +90,7 @@ def outcome_of_lost(
         trace_bytes=digests.size,
         steps=end.steps,
         success=end.success_once,
-        error=f"{error.phase}: {error.error_type}: {error.message}",
+        error=describe_failure(error),
         started_at=started_at,
         seconds=seconds,
         trace=path.relative_to(run.path).as_posix(),

@@ -21,8 +21,8 @@ from hylo_eval.errors import EvalError
 IDLE: Final = "idle"
 """Between two episodes: nothing that has a deadline."""
 
-_NAMES: Final = (IDLE, *PHASES)
-_CODES: Final = {name: code for code, name in enumerate(_NAMES)}
+_NAMES: Final[tuple[str, ...]] = (IDLE, *PHASES)
+_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(_NAMES)}
 _LAYOUT: Final = struct.Struct("=qdq")
 
 

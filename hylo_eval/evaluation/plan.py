@@ -61,9 +61,7 @@ class Plan:
         """
         seeds = self.benchmark.splits[self.split][: self.benchmark.episodes_per_task]
         episodes: int | None = self.selection.get("episodes")
-        chosen = [
-            Planned(task.id, seed, index) for task in self.tasks for index, seed in enumerate(seeds[:episodes])
-        ]
+        chosen = [Planned(task.id, seed, index) for task in self.tasks for index, seed in enumerate(seeds[:episodes])]
         key: str | None = self.selection.get("key")
         if key is not None:
             chosen = [item for item in chosen if item.key == key]

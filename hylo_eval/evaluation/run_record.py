@@ -69,11 +69,10 @@ class RunRecord:
     def _continue(self, *, fsync: bool, allow_code_change: bool) -> RunQueue:
         config = build_config(self.plan, self.setup)
         try:
-            queue = RunQueue.open(
-                self.run.queue, config=config, allow_code_change=allow_code_change, fsync=fsync
-            )
+            queue = RunQueue.open(self.run.queue, config=config, allow_code_change=allow_code_change, fsync=fsync)
         except QueueError as error:
-            raise QueueError(f"the run {self.run.run_id!r} cannot be continued: {error.message}", fix=error.fix) from error
+            what = f"the run {self.run.run_id!r} cannot be continued: {error.message}"
+            raise QueueError(what, fix=error.fix) from error
         try:
             self._append_session()
         except BaseException:
@@ -87,4 +86,3 @@ class RunRecord:
         sessions = cast("list[Any]", manifest.setdefault("continued", []))
         sessions.append({"at": now(), "host": describe_host(), "source_digest": source_digest(), **self.details})
         write_manifest(manifest, self.run.manifest)
-

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attrs
 import orjson
@@ -221,7 +221,7 @@ class WorkerProcess:
                 os.killpg(self.pid, signal.SIGKILL)
             self._process.wait()
             self.read_output()
-        return describe_exit(self._process.returncode)
+        return describe_exit(self._process.wait())
 
     def ended(self, seconds: float) -> bool:
         """Whether it ends by itself in time; it is not reaped."""
@@ -276,9 +276,10 @@ def _event(line: bytes, name: str) -> dict[str, Any]:
         event = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise EvalError(f"{name} sent what is no event: {error}") from None
-    if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+    members = cast("dict[str, Any]", event)
+    if not isinstance(event, dict) or not isinstance(members.get("type"), str):
         raise EvalError(f"{name} sent what is no event")
-    return event
+    return members
 
 
 def _safe_path() -> list[str]:

@@ -27,6 +27,7 @@ import orjson
 
 from hylo_core.errors import HyloError, clean_text, describe_error
 from hylo_core.task import TaskInstance, TaskSpec
+from hylo_core.trace import ErrorEvent
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.manifest import hylo_version
 from hylo_eval.evaluation.phases import IDLE, PhaseBoard
@@ -43,6 +44,9 @@ EVENTS_VARIABLE: Final = "HYLO_WORKER_EVENTS"
 
 BOARD_VARIABLE: Final = "HYLO_WORKER_BOARD"
 """The number of the descriptor of the shared memory for phases."""
+
+MAX_ERROR_CHARACTERS: Final = 2000
+"""What the queue keeps of an error; the trace has all of it."""
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -62,7 +66,7 @@ def main() -> NoReturn:
     os.dup2(nothing, 0)
     os.close(nothing)
     for descriptor in (process.events, process.board.descriptor, process.commands.fileno()):
-        os.set_inheritable(descriptor, False)
+        os.set_inheritable(descriptor, False)  # noqa: FBT003 - the signature is Python's
     with StopRequest() as stop:
         process.run(stop)
     _leave()
@@ -103,7 +107,7 @@ class _Process:
             return
         self.board.enter(IDLE)
         try:
-            while (command := self._command()) and self._obey(command, worker):
+            while (command := self._command()) and self._obey(command, made.worker):
                 self.board.enter(IDLE)
         finally:
             self.board.enter("close")
@@ -178,6 +182,11 @@ def _described(error: BaseException) -> dict[str, str]:
     return {"message": clean_text(message), "fix": error.fix if isinstance(error, EvalError) else ""}
 
 
+def describe_failure(error: ErrorEvent) -> str:
+    """What the queue keeps of an error."""
+    return clean_text(f"{error.phase}: {error.error_type}: {error.message}", MAX_ERROR_CHARACTERS)
+
+
 def outcome_of(result: EpisodeResult, run: RunFolder, started_at: float, seconds: float) -> dict[str, Any]:
     """What the queue keeps of an attempt, as JSON."""
     error = result.error
@@ -190,7 +199,7 @@ def outcome_of(result: EpisodeResult, run: RunFolder, started_at: float, seconds
         "steps": result.end.steps,
         "success": result.end.success_once,
         "disagreements": result.disagreements,
-        "error": "" if error is None else f"{error.phase}: {error.error_type}: {error.message}"[:2000],
+        "error": "" if error is None else describe_failure(error),
         "started_at": started_at,
         "seconds": seconds,
     }
