@@ -102,9 +102,9 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
     if options["resume"] is not None:
         typed = click.core.ParameterSource.COMMANDLINE
         options = resumed(options, [name for name in options if context.get_parameter_source(name) is typed])
-    for name, flag in (("benchmark", "BENCH"), ("agent", "--agent")):
+    for name, what in (("benchmark", "argument 'BENCH'"), ("agent", "option '--agent'")):
         if options[name] is None:
-            raise click.UsageError(f"missing {flag}", context)
+            raise click.UsageError(f"Missing {what}.", context)
     plan = plan_run(
         find_benchmark(options["benchmark"]),
         options["split"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from hylo_core.errors import describe_error
 from hylo_core.spec import SpecDifference
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import INFRASTRUCTURE
+from hylo_eval.evaluation.outcomes import outcome_of
 from hylo_eval.evaluation.preflight import preflight
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Episode, Worker
-from hylo_eval.evaluation.worker_process import outcome_of
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner, RunQueue, State
 from hylo_eval.traces.layout import RunFolder
 
@@ -116,9 +117,11 @@ class InProcess:
     env_ref: Mapping[str, Any]
     agent_ref: Mapping[str, Any]
     closes_agent: bool = False
+    _task: str | None = attrs.field(default=None, init=False)
 
     def prepare(self, first: TaskSpec) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
         """As the protocol says."""
+        self._task = first.id
         return preflight(self.worker, first, self.agent, self.env_ref, self.agent_ref)
 
     def execute(self, work: Work) -> None:
@@ -128,13 +131,12 @@ class InProcess:
             self._work_off(work, owner)
 
     def _work_off(self, work: Work, owner: Owner) -> None:
-        task: str | None = None
         while True:
             if work.stopped():
                 raise KeyboardInterrupt("the run was stopped")
-            lease = work.claim(owner, task)
+            lease = work.claim(owner, self._task)
             if lease is not None:
-                task = lease.task
+                self._task = lease.task
                 self._run(work, lease)
             elif work.others_hold_leases():
                 time.sleep(_WAIT_SECONDS)
@@ -158,8 +160,15 @@ class InProcess:
         self.worker.close()
         if self.closes_agent:
             self.closes_agent = False
-            with contextlib.suppress(Exception, SystemExit):
-                self.agent.close()
+            close_agent(self.agent)
+
+
+def close_agent(agent: Agent) -> None:
+    """Close an agent after the last episode; what it raises now changes no outcome, and is said."""
+    try:
+        agent.close()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - every outcome is on disk
+        logging.getLogger(__name__).warning("closing the agent raised %s", describe_error(error))
 
 
 def log_path(run: RunFolder, name: str) -> Path:

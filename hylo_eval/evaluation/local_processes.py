@@ -33,6 +33,10 @@ MAX_FAILED_STARTS: Final = 3
 """Workers in a row that die before they are ready, after which the run ends: trying on would not help."""
 
 
+MAX_LOST_IN_A_ROW: Final = 20
+"""Workers lost one after the other, whatever they ran, after which the run ends: that is no single bad episode."""
+
+
 @attrs.frozen(kw_only=True)
 class WorkerLimits:
     """When a worker is ended or replaced.
@@ -104,6 +108,7 @@ class LocalProcesses:
         self._owner = Owner.here()
         self._setup: RunSetup | None = None
         self._looked = time.monotonic()
+        self._lost_in_a_row = 0
 
     def prepare(self, first: TaskSpec) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
         """Start the first worker and have it make the first env and the agent."""
@@ -227,6 +232,7 @@ class LocalProcesses:
             outcome = _outcome(event["outcome"], seat.name)
             work.settle(lease, outcome)
             seat.episodes += 1
+            self._lost_in_a_row = 0
             if outcome.status in INFRASTRUCTURE:
                 seat.task = None
             if self._limits.exceeded(seat.episodes, event.get("resident_bytes")):
@@ -266,6 +272,7 @@ class LocalProcesses:
             return
         if lease is None or self._setup is None:
             return
+        self._lost_in_a_row += 1
         outcome = outcome_of_lost(
             work.instance(lease.key),
             lease.attempt,
@@ -280,6 +287,12 @@ class LocalProcesses:
             worker=seat.name,
         )
         work.settle(lease, outcome)
+        if self._lost_in_a_row >= MAX_LOST_IN_A_ROW:
+            raise EvalError(
+                f"{MAX_LOST_IN_A_ROW} workers in a row were lost without one finished episode; "
+                f"the last one {what} in {phase}\n{words}",
+                fix="mend what ends them and continue the run; what is finished is kept",
+            )
 
     def _interrupt(self, work: Work) -> None:
         """Have every worker end after its present step, and release what it was about."""
@@ -291,17 +304,19 @@ class LocalProcesses:
             for name, events in self._wait(POLL_SECONDS).items():
                 seat = next(seat for seat in self._seats if seat.name == name)
                 for event in events:
-                    if event["type"] == "outcome":
-                        self._take(work, seat, event)
-                    elif event["type"] == "gone" and seat.lease is not None:
-                        work.queue.release(seat.lease)
-                        seat.lease = None
+                    self._take_last(work, seat, event)
             now = time.monotonic()
             for seat in busy:
-                if seat.process is None or seat.lease is None:
-                    continue
-                if seat.process.breach(self._limits.deadlines, now):
+                # A step that never ends; the end of its events follows.
+                if seat.process is not None and seat.process.breach(self._limits.deadlines, now):
                     seat.process.end()
+
+    def _take_last(self, work: Work, seat: _Seat, event: Mapping[str, Any]) -> None:
+        if event["type"] == "outcome":
+            self._take(work, seat, event)
+        elif event["type"] == "gone" and seat.lease is not None:
+            work.queue.release(seat.lease)
+            seat.lease = None
 
     def _release(self, work: Work) -> None:
         """Give back what is leased, after ending whoever works on it."""

@@ -9,9 +9,9 @@ import time
 from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeStart, EpisodeStatus, ErrorEvent
+from hylo_eval.evaluation.outcomes import describe_failure
 from hylo_eval.evaluation.phases import blame_for_breach
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
-from hylo_eval.evaluation.worker_process import describe_failure
 from hylo_eval.queue import Outcome
 from hylo_eval.rollout.start import agent_seed, now
 from hylo_eval.traces.layout import RunFolder, episode_id

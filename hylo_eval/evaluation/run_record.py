@@ -50,10 +50,10 @@ class RunRecord:
         """
         if self.run.queue.exists():
             return self._continue(fsync=fsync, allow_code_change=allow_code_change)
-        self.run.create()
         manifest = build_manifest(
             self.plan, self.setup, run_id=self.run.run_id, scorers=self.scorers, details=self.details
         )
+        self.run.create()
         write_manifest(manifest, self.run.manifest)
         return RunQueue.create(
             self.run.queue,

@@ -27,26 +27,22 @@ import orjson
 
 from hylo_core.errors import HyloError, clean_text, describe_error
 from hylo_core.task import TaskInstance, TaskSpec
-from hylo_core.trace import ErrorEvent
 from hylo_eval.errors import EvalError
+from hylo_eval.evaluation.executor import close_agent
 from hylo_eval.evaluation.manifest import hylo_version
+from hylo_eval.evaluation.outcomes import outcome_of
 from hylo_eval.evaluation.phases import IDLE, PhaseBoard
 from hylo_eval.evaluation.preflight import preflight
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.stopping import StopRequest
 from hylo_eval.evaluation.worker import MadeWorker, Worker, make_worker
-from hylo_eval.rollout.episode import EpisodeResult
 from hylo_eval.rollout.memory import resident_bytes
-from hylo_eval.traces.layout import RunFolder
 
 EVENTS_VARIABLE: Final = "HYLO_WORKER_EVENTS"
 """The number of the descriptor that events are written to."""
 
 BOARD_VARIABLE: Final = "HYLO_WORKER_BOARD"
 """The number of the descriptor of the shared memory for phases."""
-
-MAX_ERROR_CHARACTERS: Final = 2000
-"""What the queue keeps of an error; the trace has all of it."""
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -112,8 +108,7 @@ class _Process:
         finally:
             self.board.enter("close")
             made.worker.close()
-            with contextlib.suppress(Exception, SystemExit):
-                made.agent.close()
+            close_agent(made.agent)
 
     def _set_up(self, command: Mapping[str, Any], stop: StopRequest) -> MadeWorker:
         recipe = Recipe.from_dict(command["recipe"])
@@ -180,26 +175,3 @@ class _Process:
 def _described(error: BaseException) -> dict[str, str]:
     message = error.message if isinstance(error, EvalError) else describe_error(error)
     return {"message": clean_text(message), "fix": error.fix if isinstance(error, EvalError) else ""}
-
-
-def describe_failure(error: ErrorEvent) -> str:
-    """What the queue keeps of an error."""
-    return clean_text(f"{error.phase}: {error.error_type}: {error.message}", MAX_ERROR_CHARACTERS)
-
-
-def outcome_of(result: EpisodeResult, run: RunFolder, started_at: float, seconds: float) -> dict[str, Any]:
-    """What the queue keeps of an attempt, as JSON."""
-    error = result.error
-    return {
-        "status": str(result.end.status),
-        "trace": result.path.relative_to(run.path).as_posix(),
-        "trace_sha256": result.digests.trace_sha256,
-        "behaviour_sha256": result.digests.behaviour_sha256,
-        "trace_bytes": result.digests.size,
-        "steps": result.end.steps,
-        "success": result.end.success_once,
-        "disagreements": result.disagreements,
-        "error": "" if error is None else describe_failure(error),
-        "started_at": started_at,
-        "seconds": seconds,
-    }

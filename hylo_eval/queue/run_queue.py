@@ -33,12 +33,12 @@ RECENT_SECONDS = 300.0
 
 _RESULTS = (
     "SELECT items.position, items.key, tasks.name, items.state, items.attempt, attempts.id, "
-    f"{OUTCOME_COLUMNS} FROM items JOIN tasks ON tasks.id = items.task "
+    f"{OUTCOME_COLUMNS} FROM items JOIN tasks ON tasks.id = items.task "  # noqa: S608 - a constant
     "LEFT JOIN attempts ON attempts.id = items.result "
 )
 _ATTEMPTS = (
     "SELECT items.position, items.key, tasks.name, attempts.attempt, owners.id, attempts.ending, "
-    f"{OUTCOME_COLUMNS} FROM attempts JOIN items ON items.position = attempts.position "
+    f"{OUTCOME_COLUMNS} FROM attempts JOIN items ON items.position = attempts.position "  # noqa: S608 - a constant
     "JOIN tasks ON tasks.id = items.task JOIN owners ON owners.number = attempts.owner "
     "ORDER BY items.position, attempts.attempt, attempts.id"
 )

@@ -43,6 +43,10 @@ AGENT = """
         def close(self):
             sys.exit(0)
 
+    class Wordy(Agent):
+        def act(self, observation):
+            return Reply(np.zeros(3), metadata={"raw": "x" * 1_000_000})
+
     class LeavesAThread(Agent):
         def __init__(self):
             threading.Thread(target=time.sleep, args=(600,), name="left-behind").start()
@@ -98,13 +102,14 @@ def test_an_agent_that_ends_the_process_has_not_succeeded(shell, agent):
     assert outcome.stderr.startswith(b"error: ")
 
 
-def test_an_agent_that_exits_when_it_is_closed_does_not_hide_the_result(shell):
+def test_an_agent_that_exits_when_it_is_closed_does_not_hide_the_result(shell, tmp_path):
     """The report is printed and the exit code is the run's own; names move no cursor and forge no line."""
     outcome = shell("%s", *RUN, "--agent", "odd:ExitsAtTheEnd")
     assert outcome.returncode == 3
     assert b"agent odd\\nsuccess 100 % 1," in outcome.stdout
     assert b"\x1b" not in outcome.stdout + outcome.stderr
-    assert b"warning: closing the agent raised SystemExit: 0" in outcome.stderr
+    log = (tmp_path / "runs" / "one" / "logs" / "worker-0.log").read_text()
+    assert "closing the agent raised SystemExit: 0" in log
 
 
 def test_an_env_that_ends_the_process_has_not_succeeded(shell, tmp_path):
@@ -126,10 +131,17 @@ def test_a_thread_left_behind_does_not_keep_the_process(shell):
 
 
 def test_a_disk_that_is_full_ends_the_run_with_a_sentence(shell, tmp_path):
-    """It names the file; no traceback, no fault in Hylo."""
-    outcome = shell("ulimit -f 8; %s", "run", "reach_fixed", "--agent", "zero", "--run-id", "one")
+    """It names the file; no traceback, no fault in Hylo; with room again the same command goes on."""
+    outcome = shell("ulimit -f 8; %s", *RUN, "--agent", "zero", "--run-id", "none")
+    assert outcome.returncode == 2
+    assert b"queue.db cannot be" in outcome.stderr
+    outcome = shell("ulimit -f 1000; %s", *RUN, "--agent", "odd:Wordy")
     assert outcome.returncode == 2
     assert b"cannot write the trace" in outcome.stderr
+    assert b"make room" in outcome.stderr
+    outcome = shell("%s", *RUN, "--agent", "odd:Wordy")
+    assert outcome.returncode == 0
+    assert b"2/2" in outcome.stdout
 
 
 def test_a_termination_before_the_run_begins_is_an_interruption(shell):

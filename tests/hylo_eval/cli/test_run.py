@@ -165,7 +165,9 @@ def test_an_agent_file_and_json_output(folder: Path) -> None:
     assert result["scores"]["success"]["n_scored"] == 1
     assert result["initial_states"] == {"distinct": 1, "repeated": 0}
     assert (result["agent"]["chunk_length"], result["agent"]["replan"]) == (1, 1)
-    assert "raw chatter" in done.stderr
+    log = Path(result["run"], "logs", "worker-0.log").read_text()
+    assert "raw chatter" in log
+    assert "simulator chatter" in log
     done = hylo(folder, "run", "reach_fixed", "--agent", "agent.toml", "--episodes", "1", "--max-steps", "2", "--json")
     manifest = json.loads((Path(folder, json.loads(done.stdout)["run"]) / "manifest.json").read_text())
     assert manifest["agent"]["ref"] == "agents_of_test:Base"

@@ -46,7 +46,7 @@ def test_a_run_leaves_manifest_traces_and_log(tmp_path: Path) -> None:
     """The files of the run folder, consistent with each other and with the result."""
     result = run(tmp_path, manifest={"name": "policy", "version": "7", "components": {"weights": "sha256:00"}})
     folder = result.run.path
-    assert sorted(path.name for path in folder.iterdir()) == ["episodes", "evallog.json", "manifest.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["episodes", "evallog.json", "manifest.json", "queue.db"]
     log = read_evallog(folder / "evallog.json")
     assert log == result.log
     assert [sample.key for sample in log.samples] == [f"unit/task#{seed}" for seed in range(4)]
@@ -124,7 +124,7 @@ def test_a_failing_env_is_made_anew_and_tried_again(tmp_path: Path) -> None:
     result = run(tmp_path, env=env)
     assert result.exit_code == 0
     assert result.log.results["success_mean"] == 1.0
-    assert result.log.samples[0].episode_id.endswith(".3")
+    assert [sample.episode_id[-2:] for sample in result.log.samples] == [".2", ".2", ".1", ".1"]
     assert len(env.made) == 3
     assert [made.closed for made in env.made] == [1, 1, 1]
     assert len(list(result.run.episodes.iterdir())) == 6
@@ -251,9 +251,19 @@ def test_an_agent_that_meets_its_env_is_traced_as_it_then_is(tmp_path: Path) -> 
     assert not (tmp_path / "none").exists()
 
 
-def test_a_run_id_is_used_once(tmp_path: Path) -> None:
-    """An existing run is never written into."""
-    run(tmp_path, run_id="mine")
+def test_a_run_id_names_one_configuration(tmp_path: Path) -> None:
+    """The same call again runs nothing anew and comes to the same; another one is refused with the difference."""
+    first = run(tmp_path, run_id="mine")
+    started: list[Any] = []
+    again = run(tmp_path, run_id="mine", started=lambda instance, attempt: started.append(instance))
+    assert (again.log, started, again.exit_code) == (first.log, [], 0)
+    with pytest.raises(EvalError, match=r"(?s)overrides.max_steps: stored nothing, given 7.*choose another --run-id"):
+        run(tmp_path, run_id="mine", plan=plan_run(benchmark(), max_steps=7))
+
+
+def test_a_folder_that_is_no_run_is_not_written_into(tmp_path: Path) -> None:
+    """Not even when it is empty."""
+    (tmp_path / "mine").mkdir()
     with pytest.raises(EvalError, match="choose another --run-id"):
         run(tmp_path, run_id="mine")
 
@@ -309,7 +319,7 @@ def test_every_prefix_of_the_declared_order_is_balanced(bench: Benchmark) -> Non
         assert max(counts.values()) - min(counts.values()) <= 1
     half = max(1, len(plan.instances) // 2)
     assert plan_run(bench, max_episodes=half).instances == plan.instances[:half]
-    assert {item.key for item in plan.by_task()} == {item.key for item in plan.instances}
+    assert [plan.instance(item.key) for item in plan.declared] == list(plan.instances)
 
 
 @pytest.mark.parametrize(
