@@ -24,6 +24,7 @@ from hylo_eval.envs.protocol import EnvFactory
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog.v01 import EvalLog, write_evallog
 from hylo_eval.evaluation.executor import Executor, InProcess, Work
+from hylo_eval.evaluation.lost_episode import with_trace
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.preflight import check_arguments
 from hylo_eval.evaluation.recipe import RunSetup
@@ -277,9 +278,9 @@ def _conclude(
     differences: Sequence[SpecDifference],
 ) -> EvalResult:
     done = [
-        Episode.recorded(run, plan.instance(result.key), result.attempt, result.outcome)
+        Episode.recorded(run, plan.instance(result.key), result.attempt, with_trace(result, plan, setup, run))
         for result in queue.results()
-        if result.state in (State.DONE, State.ABSTAINED) and result.outcome is not None
+        if result.state in (State.DONE, State.ABSTAINED)
     ]
     scored = score_episodes(scorers, done)
     summary = summaries(scorers, scored)

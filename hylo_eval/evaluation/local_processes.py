@@ -277,14 +277,15 @@ class LocalProcesses:
             work.instance(lease.key),
             lease.attempt,
             run=work.run,
-            recipe=self._recipe,
+            benchmark=self._recipe.benchmark,
             setup=self._setup,
             phase=phase,
-            what=what,
+            what=f"{seat.name} {what}",
             words=words,
             breached=breached,
             started_at=seat.leased_at,
             worker=seat.name,
+            fsync=self._recipe.fsync,
         )
         work.settle(lease, outcome)
         if self._lost_in_a_row >= MAX_LOST_IN_A_ROW:

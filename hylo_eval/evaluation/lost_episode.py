@@ -8,11 +8,13 @@ import time
 
 from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance
-from hylo_core.trace import EpisodeStart, EpisodeStatus, ErrorEvent
+from hylo_core.trace import BenchmarkRef, EpisodeStart, EpisodeStatus, ErrorEvent
+from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.outcomes import describe_failure
 from hylo_eval.evaluation.phases import blame_for_breach
-from hylo_eval.evaluation.recipe import Recipe, RunSetup
-from hylo_eval.queue import Outcome
+from hylo_eval.evaluation.plan import Plan
+from hylo_eval.evaluation.recipe import RunSetup
+from hylo_eval.queue import Outcome, Result
 from hylo_eval.rollout.start import agent_seed, now
 from hylo_eval.traces.layout import RunFolder, episode_id
 from hylo_eval.traces.salvage import finish_for_lost_process
@@ -23,7 +25,7 @@ def outcome_of_lost(
     attempt: int,
     *,
     run: RunFolder,
-    recipe: Recipe,
+    benchmark: BenchmarkRef,
     setup: RunSetup,
     phase: str,
     what: str,
@@ -31,6 +33,7 @@ def outcome_of_lost(
     breached: bool,
     started_at: float,
     worker: str,
+    fsync: bool,
 ) -> Outcome:
     """Finish the trace of a lost attempt and say what it came to.
 
@@ -38,49 +41,31 @@ def outcome_of_lost(
         instance: What was run.
         attempt: Which attempt of it.
         run: Where the trace lies.
-        recipe: What the worker was told.
+        benchmark: What it is from.
         setup: What agent and env said of themselves.
         phase: What the worker was doing.
-        what: What became of it: ``died: SIGSEGV``.
+        what: Who was lost and how: ``worker-0 died: SIGSEGV``.
         words: The end of what it printed.
         breached: Whether it was ended for a deadline; then the phase says who is to blame.
         started_at: When the attempt began, in seconds since 1970.
         worker: Its name.
+        fsync: Force the trace to disk.
     """
-    identity = episode_id(instance.key, attempt)
-    path = run.trace(identity)
-    volatile = {
-        "episode_id": identity,
-        "attempt": attempt,
-        "started_at": now(),
-        "host": socket.gethostname(),
-        "pid": os.getpid(),
-    }
-    start = EpisodeStart(
-        instance=instance,
-        benchmark=recipe.benchmark,
-        agent=setup.agent,
-        env_spec=setup.env_spec,
-        agent_spec=setup.agent_spec,
-        versions=setup.versions,
-        renderer=setup.renderer,
-        seeds={"env": instance.seed, "agent": agent_seed(instance)},
-        volatile=volatile,
-    )
+    path = run.trace(episode_id(instance.key, attempt))
     status = blame_for_breach(phase) if breached else EpisodeStatus.WORKER_LOST
     error = ErrorEvent(
         phase=phase if phase != "record" else "step",
         error_type="DeadlineExceeded" if breached else "WorkerLost",
-        message=clean_text(f"{worker} {what}"),
+        message=clean_text(what),
         volatile={"printed": words},
     )
     seconds = time.time() - started_at
     end, digests = finish_for_lost_process(
         path,
-        start=start,
+        start=_start(instance, attempt, benchmark, setup),
         error=error,
         status=status,
-        fsync=recipe.fsync,
+        fsync=fsync,
         volatile={"finished_at": now(), "seconds": seconds},
     )
     return Outcome(
@@ -95,4 +80,55 @@ def outcome_of_lost(
         seconds=seconds,
         trace=path.relative_to(run.path).as_posix(),
         worker=worker,
+    )
+
+
+def with_trace(result: Result, plan: Plan, setup: RunSetup, run: RunFolder) -> Outcome:
+    """The outcome of an item that has one, with a trace also where every process that knew of it is gone.
+
+    Raises:
+        EvalError: The item has no outcome, or the trace cannot be written.
+    """
+    outcome = result.outcome
+    if outcome is None:
+        raise EvalError(f"{result.key} has no outcome")
+    if outcome.trace:
+        return outcome
+    path = run.trace(episode_id(result.key, result.attempt))
+    if path.exists():
+        # Written when the run was concluded before; nobody else writes the trace of an attempt that is over.
+        path.unlink()
+    return outcome_of_lost(
+        plan.instance(result.key),
+        result.attempt,
+        run=run,
+        benchmark=plan.benchmark_ref,
+        setup=setup,
+        phase="make",
+        what=outcome.error,
+        words="",
+        breached=False,
+        started_at=outcome.started_at,
+        worker=outcome.worker,
+        fsync=False,
+    )
+
+
+def _start(instance: TaskInstance, attempt: int, benchmark: BenchmarkRef, setup: RunSetup) -> EpisodeStart:
+    return EpisodeStart(
+        instance=instance,
+        benchmark=benchmark,
+        agent=setup.agent,
+        env_spec=setup.env_spec,
+        agent_spec=setup.agent_spec,
+        versions=setup.versions,
+        renderer=setup.renderer,
+        seeds={"env": instance.seed, "agent": agent_seed(instance)},
+        volatile={
+            "episode_id": episode_id(instance.key, attempt),
+            "attempt": attempt,
+            "started_at": now(),
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+        },
     )

@@ -53,7 +53,8 @@ class RunRecord:
         manifest = build_manifest(
             self.plan, self.setup, run_id=self.run.run_id, scorers=self.scorers, details=self.details
         )
-        self.run.create()
+        if not self._never_began():
+            self.run.create()
         write_manifest(manifest, self.run.manifest)
         return RunQueue.create(
             self.run.queue,
@@ -74,11 +75,19 @@ class RunRecord:
             what = f"the run {self.run.run_id!r} cannot be continued: {error.message}"
             raise QueueError(what, fix=error.fix) from error
         try:
+            # After a power cut the last traces may be gone although their rows are there.
+            queue.verify_recent(self.run.path)
             self._append_session()
         except BaseException:
             queue.close()
             raise
         return queue
+
+    def _never_began(self) -> bool:
+        """Whether the folder is what a run leaves that was killed between its manifest and its queue."""
+        if {path.name for path in self.run.path.glob("*")} != {self.run.manifest.name, self.run.episodes.name}:
+            return False
+        return not any(self.run.episodes.iterdir())
 
     def _append_session(self) -> None:
         """Who continued the run, when and where: the manifest tells it apart from a run of one piece."""
