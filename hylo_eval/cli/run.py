@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
+from hylo_eval.cli.run_executor import make_executor
 from hylo_eval.cli.run_report import as_json, print_report
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_unfinished, printable_line
-from hylo_eval.errors import EvalError
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -63,6 +62,13 @@ _N = click.IntRange(min=1)
     show_default=True,
     help="Worker processes; 0 runs everything in this process, for debuggers.",
 )
+@click.option(
+    "--executor", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where workers are."
+)
+@click.option(
+    "--ray-address", default=None, metavar="HOST:PORT", help="Of the Ray cluster.  [default: the one found here]"
+)
+@click.option("--gpus-per-worker", type=click.FloatRange(min=0), default=None, metavar="F", help="With --executor ray.")
 @click.option("--python", "python", default=None, metavar="PATH", help="The workers' interpreter.  [default: this one]")
 @click.option("--devices", default=None, metavar="0,1", help="GPUs, handed out to the workers in turn.")
 @click.option(
@@ -166,36 +172,13 @@ def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: Stop
         max_attempts=options["max_attempts"],
         fsync=options["fsync"],
     )
-    if options["workers"] == 0:
-        from hylo_eval.evaluation.executor import InProcess
-        from hylo_eval.evaluation.worker import make_worker
-
-        for name in ("python", "devices", "deadlines", "recycle_after", "max_rss_mb"):
-            if options[name]:
-                flag = "devices" if name == "devices" else name.replace("_", "-").removesuffix("s")
-                raise EvalError(f"--{flag} needs a worker process", fix="leave --workers 0 out")
-        made = make_worker(recipe, stop=stop)
-        return InProcess(made.worker, made.agent, made.env_ref, made.agent_ref, closes_agent=True)
-    from hylo_eval.evaluation.invocation import read_deadlines, read_devices
-    from hylo_eval.evaluation.local_processes import LocalProcesses, WorkerLimits
-
-    return LocalProcesses(
-        recipe,
-        workers=options["workers"],
-        python=options["python"] or sys.executable,
-        devices=read_devices(options["devices"]),
-        limits=WorkerLimits(
-            deadlines=read_deadlines(options["deadlines"]),
-            recycle_after=options["recycle_after"],
-            max_rss_mb=options["max_rss_mb"],
-        ),
-    )
+    return make_executor(recipe, options, stop)
 
 
 def _details(options: dict[str, Any]) -> dict[str, Any]:
     from hylo_eval.evaluation.invocation import invocation_of
 
-    execution = ("workers", "devices", "recycle_after", "max_rss_mb", "budget")
+    execution = ("executor", "workers", "devices", "gpus_per_worker", "recycle_after", "max_rss_mb", "budget")
     return {
         "invocation": invocation_of(options),
         "execution": {

@@ -67,7 +67,8 @@ class PhaseBoard:
 
     def read(self) -> PhaseReading:
         """What is written now; a worker can be caught between two of the values, so look twice before acting on it."""
-        sequence, since, code = _LAYOUT.unpack_from(self._memory, 0)
+        found: tuple[int, float, int] = _LAYOUT.unpack_from(self._memory, 0)
+        sequence, since, code = found
         # The worker's memory is not to be trusted: its agent may have written anything here.
         return PhaseReading(sequence, since, _NAMES[code] if 0 <= code < len(_NAMES) else IDLE)
 
