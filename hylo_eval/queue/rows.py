@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from hylo_core.canonical import describe
 from hylo_eval.errors import QueueError
 from hylo_eval.queue.owner import Owner
 from hylo_eval.queue.values import Attempt, Ending, Lease, Outcome, Result, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+Member = TypeVar("Member", State, Ending)
 
 OUTCOME_COLUMNS = (
     "attempts.status, attempts.trace, attempts.trace_sha256, attempts.behaviour_sha256, attempts.trace_bytes, "
@@ -96,9 +99,9 @@ def lease_of(row: Sequence[Any]) -> Lease:
     return Lease(key=key, task=task, position=position, attempt=attempt, owner=owner, expires=expires)
 
 
-def _member(kind: type[Any], value: object) -> Any:
+def _member(kind: type[Member], value: object) -> Member:
     try:
         return kind(value)
     except ValueError as error:
-        known = ", ".join(kind)
-        raise QueueError(f"has the {kind.__name__.lower()} {str(value)[:40]!r}; there are {known}") from error
+        known = ", ".join(member.value for member in kind)
+        raise QueueError(f"has the {kind.__name__.lower()} {describe(value)}; there are {known}") from error
