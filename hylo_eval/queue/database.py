@@ -12,7 +12,7 @@ from hylo_core.errors import describe_error
 from hylo_eval.errors import QueueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from pathlib import Path
     from types import TracebackType
 
@@ -56,7 +56,7 @@ class QueueFile:
         return connection
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Generator[sqlite3.Connection]:
         """A connection to read from."""
         with self.explained():
             yield self.connection()
@@ -72,7 +72,7 @@ class QueueFile:
         return Transaction(self)
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explained(self) -> Generator[None]:
         """SQLite's errors as a sentence and a way out."""
         try:
             yield

@@ -14,16 +14,39 @@ if TYPE_CHECKING:
 
 Member = TypeVar("Member", State, Ending)
 
-OUTCOME_COLUMNS = (
-    "attempts.status, attempts.trace, attempts.trace_sha256, attempts.behaviour_sha256, attempts.trace_bytes, "
-    "attempts.steps, attempts.success, attempts.disagreements, attempts.error, attempts.worker, "
-    "attempts.started_at, attempts.seconds"
-)
+_OUTCOME = """attempts.status, attempts.trace, attempts.trace_sha256, attempts.behaviour_sha256, attempts.trace_bytes,
+attempts.steps, attempts.success, attempts.disagreements, attempts.error, attempts.worker, attempts.started_at,
+attempts.seconds"""
+
+_RESULT = f"""
+SELECT items.position, items.key, tasks.name, items.state, items.attempt, attempts.id, {_OUTCOME}
+FROM items JOIN tasks ON tasks.id = items.task LEFT JOIN attempts ON attempts.id = items.result
+"""  # noqa: S608 - constants
+RESULTS = f"{_RESULT} ORDER BY items.position"
+"""Selects what :func:`result_of` takes."""
+
+RECENT = f"{_RESULT} WHERE attempts.id >= ? ORDER BY items.position"
+"""The same of what ended from an attempt on."""
+
+ATTEMPTS = f"""
+SELECT items.position, items.key, tasks.name, attempts.attempt, owners.id, attempts.ending, {_OUTCOME}
+FROM attempts JOIN items ON items.position = attempts.position JOIN tasks ON tasks.id = items.task
+JOIN owners ON owners.number = attempts.owner ORDER BY items.position, attempts.attempt
+"""  # noqa: S608 - constants
+"""Selects what :func:`attempt_of` takes."""
+
+LEASES = """
+SELECT items.position, items.key, tasks.name, leases.attempt, owners.id, leases.expires FROM leases
+JOIN items ON items.position = leases.position JOIN tasks ON tasks.id = items.task
+JOIN owners ON owners.number = leases.owner ORDER BY leases.position
+"""
+"""Selects what :func:`lease_of` takes."""
+
 _FLAGS = {0: False, 1: True, None: None}
 
 
 def outcome_of(columns: Sequence[Any]) -> Outcome:
-    """An outcome from :data:`OUTCOME_COLUMNS`."""
+    """An outcome from its columns."""
     (
         status,
         trace,

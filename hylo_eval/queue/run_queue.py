@@ -15,7 +15,7 @@ from hylo_eval.queue.creation import add_config, write_queue
 from hylo_eval.queue.database import QueueFile
 from hylo_eval.queue.file_system import refuse_network_file_system
 from hylo_eval.queue.owner import Machine, Owner
-from hylo_eval.queue.rows import OUTCOME_COLUMNS, attempt_of, lease_of, result_of
+from hylo_eval.queue.rows import ATTEMPTS, LEASES, RECENT, RESULTS, attempt_of, lease_of, result_of
 from hylo_eval.queue.settings import CodeChange, Rules, Settings, differs_in_code, read_settings
 from hylo_eval.queue.tables import migrate, newest_version, version_of
 from hylo_eval.queue.trace_check import Demotion, fault_of
@@ -35,23 +35,6 @@ RECENT_SECONDS = 300.0
 RECENT_ENDS = 100
 """How many ends count as recent whatever the clock says: it may have jumped."""
 
-_RESULTS = (  # noqa: S608 - constants
-    "SELECT items.position, items.key, tasks.name, items.state, items.attempt, attempts.id, "
-    f"{OUTCOME_COLUMNS} FROM items JOIN tasks ON tasks.id = items.task "
-    "LEFT JOIN attempts ON attempts.id = items.result "
-)
-_RECENT = _RESULTS + "WHERE attempts.id >= ? ORDER BY items.position"
-_ATTEMPTS = (
-    "SELECT items.position, items.key, tasks.name, attempts.attempt, owners.id, attempts.ending, "
-    f"{OUTCOME_COLUMNS} FROM attempts JOIN items ON items.position = attempts.position "
-    "JOIN tasks ON tasks.id = items.task JOIN owners ON owners.number = attempts.owner "
-    "ORDER BY items.position, attempts.attempt, attempts.id"
-)
-_LEASES = """
-SELECT items.position, items.key, tasks.name, leases.attempt, owners.id, leases.expires FROM leases
-JOIN items ON items.position = leases.position JOIN tasks ON tasks.id = items.task
-JOIN owners ON owners.number = leases.owner ORDER BY leases.position
-"""
 _HOLDER = """
 SELECT number FROM leases JOIN owners ON number = owner JOIN items ON items.position = leases.position
 WHERE leases.position = ? AND key = ? AND leases.attempt = ? AND id = ? AND expires > ?
@@ -286,7 +269,7 @@ class RunQueue:
         """
         with self._file.reading() as connection:
             first = _first_recent(connection, seconds)
-        results = self._rows(result_of, _RECENT, (first,))
+        results = self._rows(result_of, RECENT, (first,))
         faults = [(result.key, fault_of(result.outcome, Path(folder))) for result in results if result.outcome]
         found = tuple(Demotion(key=key, reason=fault) for key, fault in faults if fault)
         for demotion in found:
@@ -301,15 +284,15 @@ class RunQueue:
 
     def results(self) -> Iterator[Result]:
         """Every item, in declared order."""
-        return self._rows(result_of, _RESULTS + "ORDER BY items.position")
+        return self._rows(result_of, RESULTS)
 
     def attempts(self) -> Iterator[Attempt]:
         """Every ended attempt, by declared order and then by attempt."""
-        return self._rows(attempt_of, _ATTEMPTS)
+        return self._rows(attempt_of, ATTEMPTS)
 
     def leases(self) -> tuple[Lease, ...]:
         """The leases on record, in declared order; the expired ones nobody has taken over yet are among them."""
-        return tuple(self._rows(lease_of, _LEASES))
+        return tuple(self._rows(lease_of, LEASES))
 
     def release_thread(self) -> None:
         """Close this thread's connection, before the thread ends."""
