@@ -22,6 +22,8 @@ BUSY_SECONDS = 30.0
 _CHECKPOINT_PAGES = 4000
 """Pages of the write-ahead log (16 MB) before they are copied into the file, which waits for the disk."""
 
+_UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN})
+
 _inherited: list[sqlite3.Connection] = []
 """Connections from before a fork: closing them in the child would take the parent's locks away."""
 
@@ -102,22 +104,16 @@ class QueueFile:
         self._pid = os.getpid()
 
     def _connect(self) -> sqlite3.Connection:
-        connection = self._open("mode=rw")
         try:
-            # SQLite opens a file when it is first read.
-            connection.execute("PRAGMA user_version")
-        except sqlite3.OperationalError:
-            connection.close()
-            if self.writable or self.path.with_name(f"{self.path.name}-wal").exists():
+            return self._prepared("mode=rw")
+        except sqlite3.OperationalError as error:
+            log = self.path.with_name(f"{self.path.name}-wal")
+            if self.writable or _code(error) not in _UNWRITABLE or log.exists():
                 raise
-            # A run that ended, in a folder that may only be read: nobody writes to it.
-            return self._open("mode=ro&immutable=1")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        # A run that ended, in a folder that may only be read: nobody writes to it.
+        return self._prepared("mode=ro&immutable=1")
 
-    def _open(self, options: str) -> sqlite3.Connection:
+    def _prepared(self, options: str) -> sqlite3.Connection:
         # Connections are closed from other threads only when those are through with them.
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?{options}",
@@ -126,12 +122,17 @@ class QueueFile:
             isolation_level=None,
             check_same_thread=False,
         )
-        connection.execute(f"PRAGMA synchronous = {'FULL' if self.fsync else 'NORMAL'}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        # The file may come from somebody else: its triggers and views get no functions with effects.
-        connection.execute("PRAGMA trusted_schema = OFF")
-        if not self.writable:
-            connection.execute("PRAGMA query_only = ON")
+        try:
+            # SQLite opens the file here, with its first statement.
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self.fsync else 'NORMAL'}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+            # The file may come from somebody else: its triggers and views get no functions with effects.
+            connection.execute("PRAGMA trusted_schema = OFF")
+            if not self.writable:
+                connection.execute("PRAGMA query_only = ON")
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 
@@ -180,10 +181,14 @@ def _undo(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
+def _code(error: sqlite3.Error) -> int:
+    # Extended codes carry the primary one in their lowest byte.
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
 def explain(error: sqlite3.Error, path: Path) -> QueueError:
     """What a SQLite error means for the person who runs the evaluation."""
-    # Extended codes carry the primary one in their lowest byte.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    code = _code(error)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return QueueError(
             f"{path} was locked by another program for more than {BUSY_SECONDS:.0f} s; nothing was changed",
@@ -194,7 +199,7 @@ def explain(error: sqlite3.Error, path: Path) -> QueueError:
             f"the disk of {path} is full; nothing was changed",
             fix="free some space and continue the run: what is finished is kept",
         )
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN}:
+    if code in _UNWRITABLE:
         return QueueError(
             f"{path} cannot be opened for writing ({describe_error(error)})",
             fix="make the file and its folder writable, or choose another folder with --run-root",
