@@ -30,6 +30,20 @@ OUTCOME = Outcome(
 )
 
 
+def create(path: Path, items: int) -> None:
+    """A queue in the declared order of a run: every prefix holds all tasks alike."""
+    tasks = max(1, items // EPISODES_A_TASK)
+    RunQueue.create(
+        path,
+        config=CONFIG,
+        items=(
+            Item(key=f"t{number % tasks}#{number // tasks}", task=f"t{number % tasks}", position=number)
+            for number in range(items)
+        ),
+        max_attempts=3,
+    ).close()
+
+
 def work(path: Path, claims: int, results: Any) -> None:
     """Claim and finish until nothing is pending, or so many items."""
     queue, owner, task = RunQueue.open(path, config=CONFIG), Owner.here(), None
@@ -47,15 +61,8 @@ def measure(items: int, processes: int, claims: int) -> dict[str, float]:
     context = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory() as folder:
         path, results = Path(folder, "queue.db"), context.Queue()
-        tasks = max(1, items // EPISODES_A_TASK)
         begun = time.perf_counter()
-        # The declared order of a run: every prefix holds all tasks alike.
-        RunQueue.create(
-            path,
-            config=CONFIG,
-            items=(Item(key=f"t{i % tasks}#{i // tasks}", task=f"t{i % tasks}", position=i) for i in range(items)),
-            max_attempts=3,
-        ).close()
+        create(path, items)
         workers = [context.Process(target=work, args=(path, claims // processes, results)) for _ in range(processes)]
         for worker in workers:
             worker.start()
