@@ -20,7 +20,7 @@ MAX_TEXT = 4096
 """Characters of a key, a name or a path: far above any real one."""
 
 MAX_ERROR_TEXT = 16384
-"""Characters of an error text as it is read back; written ones are cut shorter."""
+"""Characters of an error text; a longer one is cut to half of that."""
 
 
 def _refuse(attribute: attrs.Attribute[Any], value: object, wanted: str) -> QueueError:

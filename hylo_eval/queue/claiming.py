@@ -20,38 +20,35 @@ LOST_STATUS = "worker_lost"
 """The status of an attempt whose lease was lost."""
 
 _SUSPECTS = """
-SELECT 1 FROM items INDEXED BY items_leased LEFT JOIN owners ON owners.number = items.owner
-WHERE state = 'leased' AND (expires <= ? OR expires > ? OR boot_id IS NOT ? OR host IS NOT ?) LIMIT 1
+SELECT 1 FROM leases LEFT JOIN owners ON owners.number = leases.owner
+WHERE expires <= ? OR expires > ? OR boot_id IS NOT ? OR host IS NOT ? LIMIT 1
 """
 _LEASED = """
-SELECT items.position, items.attempt, items.claimed_at, items.expires, items.expires_wall, owners.*
-FROM items INDEXED BY items_leased LEFT JOIN owners ON owners.number = items.owner
-WHERE state = 'leased'
+SELECT leases.position, leases.attempt, leases.claimed_at, leases.expires, leases.expires_wall, owners.*
+FROM leases LEFT JOIN owners ON owners.number = leases.owner ORDER BY leases.position
 """
 _CHOSEN = "SELECT items.position, key, name, attempt FROM items JOIN tasks ON tasks.id = items.task "
 _LOWEST = _CHOSEN + "WHERE state = 'pending' ORDER BY items.position LIMIT 1"
 _FIRST_OF_TASK = _CHOSEN + "WHERE state = 'pending' AND task = ? ORDER BY place LIMIT 1"
 _TASK = "SELECT id FROM tasks WHERE name = ? AND pending > 0"
 _FULLEST = "SELECT id FROM tasks WHERE pending > 0 ORDER BY pending DESC LIMIT 1"
-_TAKE = """
-UPDATE items SET state = 'leased', attempt = ?, owner = ?, claimed_at = ?, expires = ?, expires_wall = ?
-WHERE position = ?
+_TAKE = "UPDATE items SET state = 'leased', attempt = ? WHERE position = ?"
+_ADD_LEASE = """
+INSERT INTO leases (position, attempt, owner, claimed_at, expires, expires_wall) VALUES (?, ?, ?, ?, ?, ?)
 """
 _ADD_ATTEMPT = """
 INSERT INTO attempts (position, attempt, owner, ending, ended_at, status, trace, trace_sha256, behaviour_sha256,
     trace_bytes, steps, success, disagreements, error, worker, started_at, seconds)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_RELEASE = "UPDATE items SET state = 'pending', owner = NULL, expires = NULL, expires_wall = NULL WHERE position = ?"
+_END_LEASE = "DELETE FROM leases WHERE position = ?"
+_RELEASE = "UPDATE items SET state = 'pending' WHERE position = ?"
 _SEND_BACK = """
-UPDATE items SET state = 'pending', owner = NULL, expires = NULL, expires_wall = NULL, failures = failures + 1,
+UPDATE items SET state = 'pending', failures = failures + 1,
     place = (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'back') + ?
 WHERE position = ?
 """
-_END = """
-UPDATE items SET state = ?, owner = NULL, expires = NULL, expires_wall = NULL, result = ?, failures = failures + ?
-WHERE position = ?
-"""
+_END = "UPDATE items SET state = ?, result = ?, failures = failures + ? WHERE position = ?"
 _FAILURES = "SELECT failures FROM items WHERE position = ?"
 
 
@@ -116,7 +113,8 @@ def take(
 ) -> float:
     """Lease a pending item; returns when the lease ends."""
     wall, expires = machine.wall_seconds(), machine.seconds() + rules.lease_seconds
-    connection.execute(_TAKE, (attempt, owner, wall, expires, wall + rules.lease_seconds, position))
+    connection.execute(_TAKE, (attempt, position))
+    connection.execute(_ADD_LEASE, (position, attempt, owner, wall, expires, wall + rules.lease_seconds))
     return expires
 
 
@@ -158,11 +156,13 @@ def record(
 
 def end(connection: sqlite3.Connection, position: int, state: State, result: int, *, failed: bool = False) -> None:
     """Give an item its last state and the attempt that counts."""
+    connection.execute(_END_LEASE, (position,))
     connection.execute(_END, (state.value, result, int(failed), position))
 
 
 def give_back(connection: sqlite3.Connection, position: int) -> None:
     """Make an item pending again at its old place."""
+    connection.execute(_END_LEASE, (position,))
     connection.execute(_RELEASE, (position,))
 
 
@@ -183,5 +183,6 @@ def fail(
         end(connection, position, State.ABSTAINED, number, failed=True)
         return State.ABSTAINED
     number = record(connection, position, attempt, owner, ending, outcome, machine.wall_seconds())
+    connection.execute(_END_LEASE, (position,))
     connection.execute(_SEND_BACK, (number, position))
     return State.PENDING

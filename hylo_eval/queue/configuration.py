@@ -56,7 +56,7 @@ def differences(stored: Any, given: Any, path: str = "") -> Iterator[Difference]
         for name in sorted(left.keys() | right.keys()):
             yield from differences(left.get(name, ABSENT), right.get(name, ABSENT), join(path, name))
     elif isinstance(stored, (list, tuple)) and isinstance(given, (list, tuple)):
-        first, second = cast("tuple[Any, ...]", tuple(stored)), cast("tuple[Any, ...]", tuple(given))
+        first, second = cast("tuple[Any, ...]", stored), cast("tuple[Any, ...]", given)
         for index in range(max(len(first), len(second))):
             yield from differences(
                 first[index] if index < len(first) else ABSENT,

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from hylo_eval.queue.settings import Rules
 
+_PAGE_BYTES = 2048
+"""A change of state touches about ten pages, which are written whole: half of SQLite's default is faster."""
+
 _ADD_CONFIG = "INSERT INTO configs (stored_at, config, digest) VALUES (?, ?, ?)"
 
 
@@ -32,16 +35,16 @@ def write_queue(path: Path, *, config: Mapping[str, Any], items: Iterable[Item],
         QueueError: There is a file already, an item stands twice, or the folder cannot be written.
     """
     neighbour = neighbour_of(path)
+    if path.exists():
+        raise _exists(path)
     try:
-        if path.exists():
-            raise FileExistsError
         neighbour.unlink(missing_ok=True)
         with closing(sqlite3.connect(neighbour, isolation_level=None)) as connection:
             _fill(connection, config, items, rules, now)
         _to_disk(neighbour)
         name_once(neighbour, path)
     except FileExistsError as error:
-        raise QueueError(f"there is a queue {path} already", fix="continue it, or choose another --run-id") from error
+        raise _exists(path) from error
     except sqlite3.Error as error:
         raise explain(error, path) from error
     except OSError as error:
@@ -57,10 +60,15 @@ def add_config(connection: sqlite3.Connection, config: Mapping[str, Any], now: f
     connection.execute(_ADD_CONFIG, (now, *encode_config(config)))
 
 
+def _exists(path: Path) -> QueueError:
+    return QueueError(f"there is a queue {path} already", fix="continue it, or choose another --run-id")
+
+
 def _fill(
     connection: sqlite3.Connection, config: Mapping[str, Any], items: Iterable[Item], rules: Rules, now: float
 ) -> None:
     # Nobody else sees the file yet: it needs neither a journal nor the disk's word.
+    connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
     create_tables(connection)

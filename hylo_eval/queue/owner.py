@@ -96,6 +96,10 @@ class Machine:
             return owner.host == self.host
         if owner.host != self.host or owner.pid_namespace != self.pid_namespace:
             return False
+        return self.has_ended(owner)
+
+    def has_ended(self, owner: Owner) -> bool:
+        """Whether the process of an owner among those this one sees has ended; one that started later is another."""
         if sys.platform == "linux":
             stat = _stat_fields(owner.pid)
             return stat is None or stat[0] in _GONE or int(stat[_START_FIELD]) != owner.started

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from hylo_core.canonical import describe
 from hylo_eval.errors import QueueError
 from hylo_eval.queue.owner import Owner
 from hylo_eval.queue.values import Attempt, Ending, Lease, Outcome, Result, State
@@ -11,16 +12,41 @@ from hylo_eval.queue.values import Attempt, Ending, Lease, Outcome, Result, Stat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OUTCOME_COLUMNS = (
-    "attempts.status, attempts.trace, attempts.trace_sha256, attempts.behaviour_sha256, attempts.trace_bytes, "
-    "attempts.steps, attempts.success, attempts.disagreements, attempts.error, attempts.worker, "
-    "attempts.started_at, attempts.seconds"
-)
+Member = TypeVar("Member", State, Ending)
+
+_OUTCOME = """attempts.status, attempts.trace, attempts.trace_sha256, attempts.behaviour_sha256, attempts.trace_bytes,
+attempts.steps, attempts.success, attempts.disagreements, attempts.error, attempts.worker, attempts.started_at,
+attempts.seconds"""
+
+_RESULT = f"""
+SELECT items.position, items.key, tasks.name, items.state, items.attempt, attempts.id, {_OUTCOME}
+FROM items JOIN tasks ON tasks.id = items.task LEFT JOIN attempts ON attempts.id = items.result
+"""  # noqa: S608 - constants
+RESULTS = f"{_RESULT} ORDER BY items.position"
+"""Selects what :func:`result_of` takes."""
+
+RECENT = f"{_RESULT} WHERE attempts.id >= ? ORDER BY items.position"
+"""The same of what ended from an attempt on."""
+
+ATTEMPTS = f"""
+SELECT items.position, items.key, tasks.name, attempts.attempt, owners.id, attempts.ending, {_OUTCOME}
+FROM attempts JOIN items ON items.position = attempts.position JOIN tasks ON tasks.id = items.task
+JOIN owners ON owners.number = attempts.owner ORDER BY items.position, attempts.attempt
+"""  # noqa: S608 - constants
+"""Selects what :func:`attempt_of` takes."""
+
+LEASES = """
+SELECT items.position, items.key, tasks.name, leases.attempt, owners.id, leases.expires FROM leases
+JOIN items ON items.position = leases.position JOIN tasks ON tasks.id = items.task
+JOIN owners ON owners.number = leases.owner ORDER BY leases.position
+"""
+"""Selects what :func:`lease_of` takes."""
+
 _FLAGS = {0: False, 1: True, None: None}
 
 
 def outcome_of(columns: Sequence[Any]) -> Outcome:
-    """An outcome from :data:`OUTCOME_COLUMNS`."""
+    """An outcome from its columns."""
     (
         status,
         trace,
@@ -96,9 +122,9 @@ def lease_of(row: Sequence[Any]) -> Lease:
     return Lease(key=key, task=task, position=position, attempt=attempt, owner=owner, expires=expires)
 
 
-def _member(kind: type[Any], value: object) -> Any:
+def _member(kind: type[Member], value: object) -> Member:
     try:
         return kind(value)
     except ValueError as error:
-        known = ", ".join(kind)
-        raise QueueError(f"has the {kind.__name__.lower()} {str(value)[:40]!r}; there are {known}") from error
+        known = ", ".join(member.value for member in kind)
+        raise QueueError(f"has the {kind.__name__.lower()} {describe(value)}; there are {known}") from error

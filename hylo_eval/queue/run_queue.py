@@ -8,13 +8,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hylo_core.canonical import describe
+from hylo_core.errors import clean_text
 from hylo_eval.errors import QueueError
 from hylo_eval.queue import claiming
 from hylo_eval.queue.creation import add_config, write_queue
 from hylo_eval.queue.database import QueueFile
 from hylo_eval.queue.file_system import refuse_network_file_system
 from hylo_eval.queue.owner import Machine, Owner
-from hylo_eval.queue.rows import OUTCOME_COLUMNS, attempt_of, lease_of, result_of
+from hylo_eval.queue.rows import ATTEMPTS, LEASES, RECENT, RESULTS, attempt_of, lease_of, result_of
 from hylo_eval.queue.settings import CodeChange, Rules, Settings, differs_in_code, read_settings
 from hylo_eval.queue.tables import migrate, newest_version, version_of
 from hylo_eval.queue.trace_check import Demotion, fault_of
@@ -31,33 +32,21 @@ LIVENESS_SECONDS = 1.0
 RECENT_SECONDS = 300.0
 """How long before the last recorded end an end counts as recent: longer than any system keeps writes in memory."""
 
-_RESULTS = (
-    "SELECT items.position, items.key, tasks.name, items.state, items.attempt, attempts.id, "
-    f"{OUTCOME_COLUMNS} FROM items JOIN tasks ON tasks.id = items.task "  # noqa: S608 - a constant
-    "LEFT JOIN attempts ON attempts.id = items.result "
-)
-_ATTEMPTS = (
-    "SELECT items.position, items.key, tasks.name, attempts.attempt, owners.id, attempts.ending, "
-    f"{OUTCOME_COLUMNS} FROM attempts JOIN items ON items.position = attempts.position "  # noqa: S608 - a constant
-    "JOIN tasks ON tasks.id = items.task JOIN owners ON owners.number = attempts.owner "
-    "ORDER BY items.position, attempts.attempt, attempts.id"
-)
-_LEASES = (
-    "SELECT items.position, items.key, tasks.name, items.attempt, owners.id, items.expires FROM items "
-    "JOIN tasks ON tasks.id = items.task JOIN owners ON owners.number = items.owner "
-    "WHERE state = 'leased' ORDER BY items.position"
-)
-_CURRENT = """
-SELECT owner FROM items WHERE position = ? AND key = ? AND state = 'leased' AND attempt = ?
-AND owner = (SELECT number FROM owners WHERE id = ?) AND expires > ?
+RECENT_ENDS = 100
+"""How many ends count as recent whatever the clock says: it may have jumped."""
+
+_HOLDER = """
+SELECT number FROM leases JOIN owners ON number = owner JOIN items ON items.position = leases.position
+WHERE leases.position = ? AND key = ? AND leases.attempt = ? AND id = ? AND expires > ?
 """
 _RENEW = """
-UPDATE items INDEXED BY items_leased SET expires = ?, expires_wall = ?
-WHERE state = 'leased' AND owner = (SELECT number FROM owners WHERE id = ?) AND expires > ?
+UPDATE leases SET expires = ?, expires_wall = ?
+WHERE owner = (SELECT number FROM owners WHERE id = ?) AND expires > ?
 """
 _ADD_OWNER = """
 INSERT OR IGNORE INTO owners (id, host, pid, boot_id, started, pid_namespace) VALUES (?, ?, ?, ?, ?, ?)
 """
+_ENDS = "SELECT id, ended_at FROM attempts ORDER BY id DESC"
 _DEMOTE_ATTEMPT = "UPDATE attempts SET ending = ?, error = ? WHERE id = ?"
 _DEMOTE_ITEM = """
 UPDATE items SET state = 'pending', result = NULL, failures = MAX(0, failures - ?) WHERE position = ?
@@ -67,8 +56,8 @@ UPDATE items SET state = 'pending', result = NULL, failures = MAX(0, failures - 
 class RunQueue:
     """Items, each pending, leased, done or abstained; whatever happens, each gets one outcome.
 
-    Make one with :meth:`create` or :meth:`open`. An object may be used by several threads and after a fork: each has its
-    own connection to the file. Every change is one transaction.
+    Make one with :meth:`create` or :meth:`open`. An object may be used by several threads and after a fork: each has
+    its own connection to the file. Every change is one transaction.
     """
 
     def __init__(self, file: QueueFile, settings: Settings, machine: Machine) -> None:
@@ -132,8 +121,8 @@ class RunQueue:
             machine: What is known of time and processes; tests pass their own.
 
         Raises:
-            QueueError: There is no such file, it is damaged or of a newer Hylo, or the configuration is another one; the
-                text then has a line a difference.
+            QueueError: There is no such file, it is damaged or of a newer Hylo, or the configuration is another one;
+                the text then has a line a difference.
         """
         path = Path(path)
         machine = machine or Machine()
@@ -150,9 +139,8 @@ class RunQueue:
                     settings = read_settings(connection)
         except QueueError as error:
             file.close()
-            raise QueueError(
-                error.message if str(path) in error.message else f"{path}: {error.message}", fix=error.fix
-            ) from error
+            where = "" if error.message.startswith(str(path)) else f"{path}: "
+            raise QueueError(where + error.message, fix=error.fix) from error
         return cls(file, settings, machine)
 
     @property
@@ -280,17 +268,9 @@ class RunQueue:
             What was demoted, in declared order.
         """
         with self._file.reading() as connection:
-            (last,) = connection.execute(
-                "SELECT MAX(ended_at) FROM attempts WHERE id > (SELECT MAX(id) - 1000 FROM attempts)"
-            ).fetchone()
-            recent = (
-                []
-                if last is None
-                else self._rows(
-                    result_of, _RESULTS + "WHERE attempts.ended_at >= ? ORDER BY items.position", (last - seconds,)
-                )
-            )
-            faults = [(result.key, fault_of(result.outcome, Path(folder))) for result in recent if result.outcome]
+            first = _first_recent(connection, seconds)
+        results = self._rows(result_of, RECENT, (first,))
+        faults = [(result.key, fault_of(result.outcome, Path(folder))) for result in results if result.outcome]
         found = tuple(Demotion(key=key, reason=fault) for key, fault in faults if fault)
         for demotion in found:
             self.demote(demotion.key, demotion.reason)
@@ -304,15 +284,15 @@ class RunQueue:
 
     def results(self) -> Iterator[Result]:
         """Every item, in declared order."""
-        return self._rows(result_of, _RESULTS + "ORDER BY items.position")
+        return self._rows(result_of, RESULTS)
 
     def attempts(self) -> Iterator[Attempt]:
         """Every ended attempt, by declared order and then by attempt."""
-        return self._rows(attempt_of, _ATTEMPTS)
+        return self._rows(attempt_of, ATTEMPTS)
 
     def leases(self) -> tuple[Lease, ...]:
         """The leases on record, in declared order; the expired ones nobody has taken over yet are among them."""
-        return tuple(self._rows(lease_of, _LEASES))
+        return tuple(self._rows(lease_of, LEASES))
 
     def release_thread(self) -> None:
         """Close this thread's connection, before the thread ends."""
@@ -341,7 +321,7 @@ class RunQueue:
 
     def _holder(self, connection: sqlite3.Connection, lease: Lease) -> int | None:
         key = (lease.position, lease.key, lease.attempt, lease.owner, self._machine.seconds())
-        row = connection.execute(_CURRENT, key).fetchone()
+        row = connection.execute(_HOLDER, key).fetchone()
         return None if row is None else row[0]
 
     def _rows(self, build: Callable[[Sequence[Any]], Row], sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
@@ -364,6 +344,17 @@ def _open_tables(file: QueueFile) -> Settings:
         return read_settings(connection)
 
 
+def _first_recent(connection: sqlite3.Connection, seconds: float) -> int:
+    """The number of the first attempt that counts as recent; attempts are numbered in the order of their ends."""
+    first, last = 1, None
+    for count, (number, ended_at) in enumerate(connection.execute(_ENDS)):
+        last = ended_at if last is None else last
+        if count >= RECENT_ENDS and ended_at < last - seconds:
+            break
+        first = number
+    return first
+
+
 def _add_owner(connection: sqlite3.Connection, owner: Owner) -> int:
     values = (owner.id, owner.host, owner.pid, owner.boot_id, owner.started, owner.pid_namespace)
     connection.execute(_ADD_OWNER, values)
@@ -376,6 +367,6 @@ def _demote(connection: sqlite3.Connection, key: str, reason: str) -> bool:
     if row is None or row[1] not in {State.DONE, State.ABSTAINED}:
         return False
     position, state, result = row
-    connection.execute(_DEMOTE_ATTEMPT, (Ending.DEMOTED.value, reason, result))
+    connection.execute(_DEMOTE_ATTEMPT, (Ending.DEMOTED.value, clean_text(reason), result))
     connection.execute(_DEMOTE_ITEM, (int(state == State.ABSTAINED), position))
     return True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
@@ -100,10 +101,9 @@ def read_settings(connection: sqlite3.Connection) -> Settings:
     if not isinstance(config, FrozenMapping):
         raise QueueError(f"the stored configuration must be a mapping, not {describe(config)}")
     changes = tuple(
-        CodeChange(changed_at=after[0], before=before[2], after=after[2])
-        for before, after in zip(stored, stored[1:], strict=False)
+        CodeChange(changed_at=after[0], before=before[2], after=after[2]) for before, after in pairwise(stored)
     )
-    return Settings(rules=rules, config=config, config_digest=digest, code_changes=changes)
+    return Settings(rules=rules, config=cast("FrozenMapping[Any]", config), config_digest=digest, code_changes=changes)
 
 
 def differs_in_code(settings: Settings, config: Mapping[str, Any], *, allow_code_change: bool) -> bool:

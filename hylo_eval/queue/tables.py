@@ -6,7 +6,8 @@
     configs    the configuration; more than one row when a run was continued with other code
     tasks      a row a task, with the number of its pending items
     owners     a row a process that claimed
-    items      a row an item: state, lease, and the attempt that counts
+    items      a row an item: its state and the attempt that counts
+    leases     a row a leased item
     attempts   a row an ended attempt, in the order in which they ended
 """
 
@@ -34,7 +35,6 @@ END
 _INDEXES = (
     "CREATE INDEX items_pending ON items (position) WHERE state = 'pending'",
     "CREATE INDEX items_pending_by_task ON items (task, place) WHERE state = 'pending'",
-    "CREATE INDEX items_leased ON items (owner, expires) WHERE state = 'leased'",
     "CREATE INDEX tasks_fullest ON tasks (pending)",
     _COUNT_PENDING,
 )
@@ -64,15 +64,24 @@ def create_tables(connection: sqlite3.Connection) -> None:
             "state": str,
             "attempt": int,
             "failures": int,
-            "owner": int,
-            "claimed_at": float,
-            "expires": float,
-            "expires_wall": float,
             "result": int,
         },
         pk="position",
         not_null={"key", "task", "place", "state", "attempt", "failures"},
         defaults={"state": "pending", "attempt": 0, "failures": 0},
+    )
+    # Apart from the items: it stays one page, whatever their number.
+    database["leases"].create(
+        {
+            "position": int,
+            "attempt": int,
+            "owner": int,
+            "claimed_at": float,
+            "expires": float,
+            "expires_wall": float,
+        },
+        pk="position",
+        not_null={"attempt", "owner", "claimed_at", "expires", "expires_wall"},
     )
     database["attempts"].create(
         {

@@ -42,7 +42,8 @@ def fault_of(outcome: Outcome, folder: Path) -> str:
             while remaining:
                 block = file.read(min(remaining, _BLOCK_BYTES))
                 if not block:
-                    return f"the trace {outcome.trace} has {outcome.trace_bytes - remaining} of {outcome.trace_bytes} bytes"
+                    there = outcome.trace_bytes - remaining
+                    return f"the trace {outcome.trace} has {there} of {outcome.trace_bytes} bytes"
                 sha.update(block)
                 remaining -= len(block)
     except OSError as error:

@@ -41,6 +41,14 @@ class Ending(StrEnum):
     """It had ended with an outcome, whose trace was found missing or damaged later."""
 
 
+def _bounded(error: object) -> object:
+    """An error text as a row can hold it: what is too long is cut, with a note, and never loses an outcome."""
+    if not isinstance(error, str):
+        return error
+    text = clean_text(error, limit=len(error))
+    return text if len(text) <= checks.MAX_ERROR_TEXT else clean_text(text)
+
+
 @attrs.frozen(kw_only=True)
 class Item:
     """One episode to run.
@@ -104,7 +112,9 @@ class Outcome:
     steps: int = attrs.field(validator=checks.whole_number())
     success: bool | None = attrs.field(validator=checks.flag_or_none)
     disagreements: int = attrs.field(default=0, validator=checks.whole_number())
-    error: str = attrs.field(default="", validator=checks.text(empty=True, limit=checks.MAX_ERROR_TEXT))
+    error: str = attrs.field(
+        default="", converter=_bounded, validator=checks.text(empty=True, limit=checks.MAX_ERROR_TEXT)
+    )
     worker: str = attrs.field(default="", validator=checks.text(empty=True))
     started_at: float = attrs.field(validator=checks.finite)
     seconds: float = attrs.field(validator=checks.finite)
@@ -117,7 +127,7 @@ class Outcome:
     def without_trace(
         cls, status: str, error: str, *, worker: str = "", started_at: float, seconds: float = 0.0
     ) -> Outcome:
-        """The outcome of an attempt that left no whole trace; an overlong error text is cut."""
+        """The outcome of an attempt that left no whole trace."""
         return cls(
             status=status,
             trace="",
@@ -126,7 +136,7 @@ class Outcome:
             trace_bytes=0,
             steps=0,
             success=None,
-            error=clean_text(error),
+            error=error,
             worker=worker,
             started_at=started_at,
             seconds=seconds,

@@ -1,4 +1,4 @@
-"""The peer tool these measurements stand beside."""
+"""The peer tools these measurements stand beside."""
 
 from __future__ import annotations
 
@@ -9,22 +9,35 @@ from pathlib import Path
 
 import pytest
 
-PEER = "inspect-robots==0.60.0"
+PEERS = {"HYLO_PEER_INSPECT_ROBOTS": "inspect-robots==0.60.0", "HYLO_PEER_VLA_EVAL": "vla-eval==0.8.0"}
+"""Environment variable with an interpreter that has the peer -> what is installed where it is not set."""
 SCRIPTS = Path(__file__).parents[3] / "shared" / "peers"
 """Beside the checkout: the peer's side of each measurement."""
 
 
-@pytest.fixture(scope="session")
-def peer_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An interpreter with the peer: the one HYLO_PEER_INSPECT_ROBOTS names, or one made for this run."""
-    given = os.environ.get("HYLO_PEER_INSPECT_ROBOTS")
+def python_with(variable: str, folder: Path) -> Path:
+    """An interpreter with a peer: the one the variable names, or one made in the folder."""
+    given = os.environ.get(variable)
     if given:
         return Path(given)
-    folder = tmp_path_factory.mktemp("peer")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PEER], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PEERS[variable]], check=True
+    )
     return python
+
+
+@pytest.fixture(scope="session")
+def peer_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with inspect-robots."""
+    return python_with("HYLO_PEER_INSPECT_ROBOTS", tmp_path_factory.mktemp("peer"))
+
+
+@pytest.fixture(scope="session")
+def vla_eval_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with vla-eval."""
+    return python_with("HYLO_PEER_VLA_EVAL", tmp_path_factory.mktemp("vla-eval"))
 
 
 @pytest.fixture
