@@ -21,7 +21,8 @@ from hylo_core.trace import AgentInfo, BenchmarkRef
 from hylo_eval.agents.protocol import Agent
 from hylo_eval.envs.protocol import EnvFactory
 from hylo_eval.errors import EvalError
-from hylo_eval.evallog.v01 import EvalLog, write_evallog
+from hylo_eval.evallog.files import write_evallog
+from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.manifest import RunSetup, build_manifest, write_manifest
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.preflight import check_arguments, preflight
@@ -220,8 +221,8 @@ def _conclude(
 ) -> EvalResult:
     scored = score_episodes(scorers, done)
     summary = summaries(scorers, scored)
-    log = build_evallog(plan.benchmark, plan.split, setup.agent, run.run_id, scored, summary)
     complete = {episode.instance.key for episode in done} == {instance.key for instance in plan.instances}
+    log = build_evallog(plan.benchmark, plan.split, setup.agent, run, scored, scorers, complete=complete)
     path = run.evallog if complete else run.partial_evallog
     write_evallog(log, path)
     return EvalResult(

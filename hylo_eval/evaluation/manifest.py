@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import orjson
@@ -20,6 +20,7 @@ from hylo_core.canonical import digest
 from hylo_core.frozen import thaw
 from hylo_core.spec import AgentSpec, EnvSpec
 from hylo_core.trace import AgentInfo
+from hylo_eval.errors import EvalError
 from hylo_eval.traces.files import write_atomically
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from hylo_eval.safety.protocol import SafetyFilter
 
 MANIFEST_SCHEMA = "hylo.manifest/v0.1"
+MAX_MANIFEST_BYTES = 16 * 1024 * 1024
+"""A manifest larger than this is refused unread."""
+
 _PACKAGES = ("numpy", "scipy", "gymnasium", "mujoco", "torch")
 
 
@@ -101,6 +105,28 @@ def build_manifest(plan: Plan, setup: RunSetup, *, run_id: str, scorers: Sequenc
 def write_manifest(manifest: Mapping[str, Any], path: Path) -> None:
     """Write a manifest, atomically."""
     write_atomically(path, orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest.
+
+    Raises:
+        EvalError: It cannot be read, is no JSON object, or is of another schema.
+    """
+    try:
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            raise EvalError(f"{path} is larger than {MAX_MANIFEST_BYTES} bytes")
+        document = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise EvalError(f"cannot read the manifest {path}: {error.strerror}", fix="name a run folder") from error
+    except orjson.JSONDecodeError as error:
+        raise EvalError(f"{path}: is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise EvalError(f"{path}: is not a JSON object")
+    members = cast("dict[str, Any]", document)
+    if members.get("schema") != MANIFEST_SCHEMA:
+        raise EvalError(f"{path}: schema: must be {MANIFEST_SCHEMA!r}, not {members.get('schema')!r}")
+    return members
 
 
 def describe_safety(filters: Sequence[SafetyFilter]) -> list[Mapping[str, Any]]:
