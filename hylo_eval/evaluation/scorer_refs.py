@@ -9,6 +9,9 @@ from typing import Any
 from hylo_core.score import Scorer
 from hylo_eval.evallog.v02 import ScorerDeclaration
 
+_DEEPEST = 4
+"""Levels of members that are compared."""
+
 
 def declare(scorers: Iterable[Scorer]) -> dict[str, ScorerDeclaration]:
     """What a log says of scorers, by name, in their order."""
@@ -42,15 +45,24 @@ def scorer_ref(scorer: Scorer) -> str:
 
 def _made_without_arguments(scorer: Scorer) -> bool:
     try:
-        again: Any = type(scorer)()
-        return _members(again) == _members(scorer)
+        return _alike(type(scorer)(), scorer)
     except Exception:  # noqa: BLE001 - somebody's code: what it raises only means that there is no such reference
         return False
 
 
-def _members(scorer: Any) -> dict[str, Any]:
-    slots = [name for kind in type(scorer).__mro__ for name in getattr(kind, "__slots__", ())]
-    return {
-        **{name: getattr(scorer, name, None) for name in slots if name != "__weakref__"},
-        **getattr(scorer, "__dict__", {}),
-    }
+def _alike(one: Any, other: Any, depth: int = 0) -> bool:
+    """Whether two objects are equal, or of one class with members that are alike: a scorer may hold scorers."""
+    if type(one) is not type(other):
+        return False
+    if one == other:
+        return True
+    mine, theirs = _members(one), _members(other)
+    if depth > _DEEPEST or (depth and not mine):
+        return False
+    return mine.keys() == theirs.keys() and all(_alike(mine[name], theirs[name], depth + 1) for name in mine)
+
+
+def _members(value: Any) -> dict[str, Any]:
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    found = {name: getattr(value, name, None) for name in slots if name != "__weakref__"}
+    return {**found, **getattr(value, "__dict__", {})}
