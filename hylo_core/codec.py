@@ -166,9 +166,14 @@ def _unstructure_contract(converter: cattrs.Converter, cls: type[Any]) -> Callab
 
 
 def _thaw_members(converter: cattrs.Converter, value: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: converter.unstructure(item) if attrs.has(item.__class__) else thaw(item) for key, item in value.items()
-    }
+    return {key: _thaw_member(converter, item) for key, item in value.items()}
+
+
+def _thaw_member(converter: cattrs.Converter, value: Any) -> Any:
+    """As :func:`thaw`, for a mapping that may hold contracts, also in mappings below it."""
+    if isinstance(value, Mapping):
+        return _thaw_members(converter, cast("Mapping[str, Any]", value))
+    return converter.unstructure(value) if attrs.has(value.__class__) else thaw(value)
 
 
 def _first(error: BaseValidationError) -> ContractError:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from hylo_eval.benchmarks import find_benchmark, load_benchmark
     from hylo_eval.envs.protocol import EnvFactory
     from hylo_eval.errors import AgentError, EnvError, EvalError, TraceError, VerificationError
-    from hylo_eval.evallog.v01 import EvalLog, read_evallog, write_evallog
+    from hylo_eval.evallog.files import read_evallog, read_evallog_header, write_evallog
+    from hylo_eval.evallog.v02 import EvalLog
     from hylo_eval.evaluation.evaluate import EvalResult, evaluate
     from hylo_eval.evaluation.plan import Plan, plan_run
     from hylo_eval.evaluation.rescore import rescore
@@ -28,7 +29,7 @@ _HOMES = {
     "EnvFactory": "envs.protocol",
     "EpisodeResult": "rollout.episode",
     "EvalError": "errors",
-    "EvalLog": "evallog.v01",
+    "EvalLog": "evallog.v02",
     "EvalResult": "evaluation.evaluate",
     "FilteredAction": "safety.protocol",
     "Plan": "evaluation.plan",
@@ -42,11 +43,12 @@ _HOMES = {
     "load_benchmark": "benchmarks",
     "plan_rescoring": "evaluation.rescore_plan",
     "plan_run": "evaluation.plan",
-    "read_evallog": "evallog.v01",
+    "read_evallog": "evallog.files",
+    "read_evallog_header": "evallog.files",
     "read_trace": "traces.reader",
     "rescore": "evaluation.rescore",
     "run_episode": "rollout.episode",
-    "write_evallog": "evallog.v01",
+    "write_evallog": "evallog.files",
 }
 
 __all__ = [
@@ -72,6 +74,7 @@ __all__ = [
     "plan_rescoring",
     "plan_run",
     "read_evallog",
+    "read_evallog_header",
     "read_trace",
     "rescore",
     "run_episode",

@@ -17,6 +17,9 @@ import click
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
     "rescore": ("hylo_eval.cli.rescore:rescore", "Score the traces of finished runs again, without a simulator."),
+    "index": ("hylo_eval.cli.index:index", "Bring the index of the runs up to date (SQLite)."),
+    "ls": ("hylo_eval.cli.ls:ls", "List the runs of a run root."),
+    "show": ("hylo_eval.cli.show:show", "Show a run or an episode."),
     "compare": ("hylo_eval.cli.compare:compare", "Compare two runs, pair by pair, for people."),
     "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),
     "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),

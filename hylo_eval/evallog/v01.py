@@ -1,10 +1,13 @@
-"""EvalLog ``hylo.evallog/v0.1``, field for field."""
+"""EvalLog ``hylo.evallog/v0.1``, field for field: the flat form, a number a scorer and sample.
+
+Runs write v0.2 (:mod:`hylo_eval.evallog.v02`); this form stays readable and writable for tools that know it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import orjson
@@ -12,12 +15,12 @@ import orjson
 from hylo_core.contract import Record, boolean, describe, instance_of, integer, sequence_of, text
 from hylo_core.errors import ContractError, SchemaError
 from hylo_core.frozen import FrozenMapping, freeze_mapping, thaw
-from hylo_core.schema import EVALLOG_SCHEMA, migrate
-from hylo_eval.errors import EvalError
+from hylo_core.schema import EVALLOG_SCHEMA, EVALLOG_V01, migrate
+from hylo_eval.evallog.document import parse_object, read_bytes
 from hylo_eval.traces.files import write_atomically
 
-MAX_LOG_BYTES = 1024**3
-"""A log larger than this is refused unread."""
+if TYPE_CHECKING:
+    from hylo_eval.evallog import v02
 
 
 def _scores(value: object) -> FrozenMapping[float | None]:
@@ -104,7 +107,7 @@ class EvalLog(Record):
 def encode_evallog(log: EvalLog) -> bytes:
     """The document of a log."""
     document = {
-        "version": EVALLOG_SCHEMA,
+        "version": EVALLOG_V01,
         "run_id": log.run_id,
         "benchmark": log.benchmark.to_dict(),
         "agent": log.agent.to_dict(),
@@ -120,26 +123,27 @@ def write_evallog(log: EvalLog, path: Path) -> None:
 
 
 def read_evallog(path: Path | str) -> EvalLog:
-    """Read a log.
+    """Read a log of either version in this form.
 
     Raises:
         EvalError: The file cannot be read or is not JSON.
-        ContractError: It breaks the schema; the text names file and path.
+        ContractError: It breaks its schema; the text names file and path.
     """
     path = Path(path)
+    data = read_bytes(path)
+    members = parse_object(data, path)
+    schema = members.pop("version", None)
+    if schema == EVALLOG_SCHEMA:
+        from hylo_eval.evallog.files import parse_evallog
+
+        return flatten(parse_evallog(data, path))
     try:
-        if path.stat().st_size > MAX_LOG_BYTES:
-            raise EvalError(f"{path} is larger than {MAX_LOG_BYTES} bytes")
-        document = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise EvalError(f"cannot read the log {path}: {error.strerror}") from error
-    except orjson.JSONDecodeError as error:
-        raise EvalError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise SchemaError("is not a JSON object", source=str(path))
-    members = cast("dict[str, Any]", document)
-    try:
-        members = migrate(members, members.pop("version", None), EVALLOG_SCHEMA)
+        members = migrate(members, schema, EVALLOG_V01)
     except SchemaError as error:
         raise error.under("version", source=str(path)) from None
     return EvalLog.from_dict(members, source=str(path))
+
+
+def flatten(log: v02.EvalLog) -> EvalLog:
+    """A log of v0.2 in this form."""
+    return EvalLog.from_dict(migrate(log.to_dict(), EVALLOG_SCHEMA, EVALLOG_V01))

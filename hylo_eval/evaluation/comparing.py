@@ -15,12 +15,13 @@ from hylo_core.task import TaskInstance
 from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeStatus, EpisodeTrace
 from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidence, Start
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.evallog.v01 import EvalLog, Sample, read_evallog
+from hylo_eval.evallog.files import read_evallog
+from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.plan import declared_order
 from hylo_eval.evaluation.scores import score_trace
-from hylo_eval.plugins import BUILT_IN
+from hylo_eval.plugins import BUILT_IN, plugins
 from hylo_eval.scoring.initial_states import state_digest
 from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
 from hylo_eval.suggest import did_you_mean
@@ -70,7 +71,7 @@ def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
     faults = [*_log_faults(log, conditions)]
     outcomes: dict[str, EpisodeOutcome] = {}
     instances: list[TaskInstance] = []
-    reader = _TraceReader(run, conditions)
+    reader = _TraceReader(run, conditions, _vouched_scorers(log) if traces else ())
     for sample in log.samples:
         if sample.key in outcomes:
             faults.append(f"lists {sample.key} twice")
@@ -97,9 +98,7 @@ class _TraceReader:
 
     _run: RunFolder
     _conditions: RunConditions
-    _scorers: Sequence[Scorer] = attrs.field(
-        init=False, factory=lambda: tuple(make_scorer(plugin.name) for plugin in BUILT_IN["scorers"])
-    )
+    _scorers: Sequence[Scorer]
     _scores: dict[str, Score] = attrs.field(init=False, factory=dict[str, Score])
 
     def read(self, sample: Sample) -> tuple[EpisodeTrace | None, list[str]]:
@@ -121,11 +120,11 @@ class _TraceReader:
         scores: dict[str, float | None] = {name: score.value for name, score in self._scores.items()}
         reasons = {name: _reason(score) for name, score in self._scores.items() if score.value is None}
         abstained = abstention(trace)
-        for name, value in sample.scores.items():
+        for name, score in sample.scores.items():
             if name not in scores:
-                scores[name] = value
-                if value is None and abstained is not None:
-                    reasons[name] = _reason(abstained)
+                scores[name] = score.value
+                if score.value is None and (_stated(score) or abstained is not None):
+                    reasons[name] = _stated(score) or _reason(abstained)
         return EpisodeOutcome(
             scores=scores,
             reasons=reasons,
@@ -138,6 +137,8 @@ class _TraceReader:
         if trace.end is None:
             yield "it has no end event"
             return
+        if sample.trace_sha256 and sample.trace_sha256 != trace.trace_sha256:
+            yield f"the log records trace digest {sample.trace_sha256}, the file has {trace.trace_sha256}"
         recorded = trace.end.volatile.get("behaviour_sha256")
         if recorded != trace.behaviour_sha256:
             yield f"its content has behaviour digest {trace.behaviour_sha256}, but its end event records {recorded}"
@@ -158,8 +159,21 @@ class _TraceReader:
             if manifested != version:
                 yield f"the manifest records {package} {manifested}, the trace {version}"
         for name, score in self._scores.items():
-            if name in sample.scores and sample.scores[name] != score.value:
-                yield f"the log records {name} {_number(sample.scores[name])}, the trace says {_number(score.value)}"
+            if name in sample.scores and sample.value(name) != score.value:
+                yield f"the log records {name} {_number(sample.value(name))}, the trace says {_number(score.value)}"
+
+
+def _vouched_scorers(log: EvalLog) -> tuple[Scorer, ...]:
+    """The built-in scorers, and those of the log that an installed package names as its own.
+
+    A file does not decide which modules are imported: what only the log names is believed as it is on record.
+    """
+    vouched = list(BUILT_IN["scorers"])
+    named = {plugin.name for plugin in vouched}
+    if any(name not in named for name in log.eval.scorers):
+        refs = {declaration.ref for declaration in log.eval.scorers.values()}
+        vouched += [plugin for plugin in plugins("scorers") if plugin.name not in named and plugin.ref in refs]
+    return tuple(make_scorer(plugin.name) for plugin in vouched)
 
 
 def _start(trace: EpisodeTrace) -> Start | None:
@@ -182,10 +196,14 @@ _REASON_OF_STATUS: Final[Mapping[str, str]] = {
 
 
 def _believed(sample: Sample) -> EpisodeOutcome:
-    """What the log alone says: the status tells the reasons that it can."""
-    reason = _REASON_OF_STATUS.get(sample.status)
-    silent = {name: reason for name, value in sample.scores.items() if value is None and reason}
-    return EpisodeOutcome(scores=sample.scores, reasons=silent)
+    """What the log alone says; where it holds no reasons, the status tells those that it can."""
+    by_status = _REASON_OF_STATUS.get(sample.status, "")
+    silent = {name: _stated(score) or by_status for name, score in sample.scores.items() if score.value is None}
+    return EpisodeOutcome(
+        scores={name: score.value for name, score in sample.scores.items()},
+        reasons={name: reason for name, reason in silent.items() if reason},
+        tags=sample.tags,
+    )
 
 
 def _log_faults(log: EvalLog, conditions: RunConditions) -> Iterator[str]:
@@ -266,8 +284,12 @@ def _file_digest(path: Path) -> str:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
-def _reason(score: Score) -> str:
-    return str(score.metadata.get("reason", "")) or "unstated"
+def _stated(score: Score) -> str:
+    return str(score.metadata.get("reason", ""))
+
+
+def _reason(score: Score | None) -> str:
+    return (_stated(score) if score else "") or "unstated"
 
 
 def _words(value: object) -> str:

@@ -22,7 +22,8 @@ from hylo_core.trace import AgentInfo
 from hylo_eval.agents.protocol import Agent
 from hylo_eval.envs.protocol import EnvFactory
 from hylo_eval.errors import EvalError
-from hylo_eval.evallog.v01 import EvalLog, write_evallog
+from hylo_eval.evallog.files import write_evallog
+from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.executor import Executor, InProcess, Work
 from hylo_eval.evaluation.lost_episode import with_trace
 from hylo_eval.evaluation.plan import Plan, plan_run
@@ -284,8 +285,8 @@ def _conclude(
     ]
     scored = score_episodes(scorers, done)
     summary = summaries(scorers, scored)
-    log = build_evallog(plan.benchmark, plan.split, setup.agent, run.run_id, scored, summary)
     complete = len(done) == len(plan.declared)
+    log = build_evallog(plan.benchmark, plan.split, setup.agent, run, scored, scorers, complete=complete)
     path = run.evallog if complete else run.partial_evallog
     write_evallog(log, path)
     if complete:

@@ -12,13 +12,16 @@ from typing import Any, Final, Self
 import attrs
 import orjson
 
-from hylo_core.score import Score
+from hylo_core.score import Scorer
 from hylo_eval.errors import EvalError
-from hylo_eval.evallog.v01 import EvalLog, Sample, encode_evallog, read_evallog
-from hylo_eval.evaluation.manifest import hylo_version, source_digest
+from hylo_eval.evallog.building import LogBuilder
+from hylo_eval.evallog.facts import EpisodeFacts
+from hylo_eval.evallog.files import encode_evallog, read_evallog
+from hylo_eval.evallog.v02 import EvalLog, EvalSpec, Sample
 from hylo_eval.evaluation.rescore_plan import PlannedRescoring, Refused, RescorePlan, make_scorers, trace_path
 from hylo_eval.evaluation.score_pool import RecordedEpisode, RecordedScores, ScorePool, default_workers
-from hylo_eval.evaluation.scores import log_results
+from hylo_eval.evaluation.scorer_refs import declare
+from hylo_eval.evaluation.scores import manifest_on_record, this_release
 from hylo_eval.plugins import ref_of
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
 from hylo_eval.traces.files import name_once, neighbour_of, write_once
@@ -98,7 +101,7 @@ def rescore(
     Args:
         plan: From :func:`plan_rescoring`.
         accept_modified: Score traces that are not the ones that were recorded; the log counts them
-            (``results.n_modified``) and the details say what differs. Without it, such a run is refused.
+            (``results.n_modified``) and each sample says what differs. Without it, such a run is refused.
         workers: Processes; None: as many as there are processors and work for.
         finished: Told of every episode that is scored.
         stop: Asked after every episode; when it says True the run in hand is left as it was.
@@ -133,13 +136,19 @@ def _rescore_run(
     stop: Callable[[], bool] | None,
 ) -> Rescoring:
     run, log = planned.run, read_evallog(planned.source)
+    disagreements = 0
     episodes = (_recorded_episode(run, log, sample) for sample in log.samples)
+    scorers = make_scorers(planned.scorers)
+    builder = LogBuilder()
     results: list[RecordedScores] = []
     with _Details(run.score_details(name)) as details:
         details.write(orjson.dumps(_details_header(planned, log.run_id, accept_modified=accept_modified)) + b"\n")
-        for scored in pool.score(planned.scorers, episodes):
+        for sample, scored in zip(log.samples, pool.score(planned.scorers, episodes), strict=True):
             details.write(scored.details)
-            results.append(attrs.evolve(scored, details=b""))
+            facts = scored.facts or EpisodeFacts()
+            builder.add(_rescored(sample, scored, facts), facts)
+            disagreements += facts.disagreement
+            results.append(attrs.evolve(scored, details=b"", facts=None))
             if finished is not None:
                 finished(scored)
             if stop is not None and stop():
@@ -148,10 +157,10 @@ def _rescore_run(
         if modified and not accept_modified:
             raise ModifiedTraces(run, modified)
         summaries = {
-            scorer.name: summarise_scorer(scorer, [_score(scored, scorer.name) for scored in results])
-            for scorer in make_scorers(planned.scorers)
+            scorer.name: summarise_scorer(scorer, [scored.scores[scorer.name] for scored in results])
+            for scorer in scorers
         }
-        new_log = _new_log(log, results, summaries, len(modified))
+        new_log = builder.finish(status=status_of(planned.source, run), spec=_spec(log, run, scorers))
         details.finish()
         log_path = run.scores(name)
         _write_log(new_log, log_path)
@@ -163,7 +172,7 @@ def _rescore_run(
         details_path=run.score_details(name),
         summaries=summaries,
         modified=modified,
-        disagreements=sum(scored.disagreement for scored in results),
+        disagreements=disagreements,
     )
 
 
@@ -174,25 +183,42 @@ def _recorded_episode(run: RunFolder, log: EvalLog, sample: Sample) -> RecordedE
         episode_id=sample.episode_id,
         status=sample.status,
         benchmark_digest=log.benchmark.digest,
+        trace_sha256=sample.trace_sha256,
     )
 
 
-def _score(scored: RecordedScores, scorer: str) -> Score:
-    value = scored.values[scorer]
-    return Score.abstain(scored.reasons[scorer]) if value is None else Score(value)
+def status_of(source: Path, run: RunFolder) -> str:
+    """The status of a log by the file it stands in."""
+    return "complete" if source == run.evallog else "partial"
 
 
-def _new_log(
-    log: EvalLog, results: Sequence[RecordedScores], summaries: Mapping[str, ScoreSummary], n_modified: int
-) -> EvalLog:
-    counted = log_results(summaries, len(results))
-    if n_modified:
-        counted["n_modified"] = n_modified
-    samples = [
-        attrs.evolve(sample, status=scored.status, scores=scored.values)
-        for sample, scored in zip(log.samples, results, strict=True)
-    ]
-    return attrs.evolve(log, results=counted, samples=samples)
+def _rescored(sample: Sample, scored: RecordedScores, facts: EpisodeFacts) -> Sample:
+    """A sample with new scores; what its trace no longer says stays as it was on record."""
+    sample = attrs.evolve(
+        sample,
+        status=scored.status,
+        scores=scored.scores,
+        trace_sha256=scored.trace_sha256 or sample.trace_sha256,
+        differences=scored.differences,
+    )
+    if scored.facts is None:
+        return sample
+    return attrs.evolve(
+        sample,
+        behaviour_sha256=facts.behaviour_sha256,
+        tags=facts.tags,
+        steps=facts.steps,
+        initial_state=facts.initial_state,
+    )
+
+
+def _spec(log: EvalLog, run: RunFolder, scorers: Sequence[Scorer]) -> EvalSpec:
+    return attrs.evolve(
+        log.eval,
+        scorers=declare(scorers),
+        manifest=log.eval.manifest or manifest_on_record(run),
+        scored_by=this_release(),
+    )
 
 
 def _details_header(planned: PlannedRescoring, run_id: str, *, accept_modified: bool) -> dict[str, Any]:
@@ -202,7 +228,7 @@ def _details_header(planned: PlannedRescoring, run_id: str, *, accept_modified: 
         "source": planned.source.name,
         "scorers": [ref_of("scorers", name) for name in planned.scorers],
         "accept_modified": accept_modified,
-        "hylo": {"version": hylo_version(), "source_digest": source_digest()},
+        "hylo": this_release(),
     }
 
 

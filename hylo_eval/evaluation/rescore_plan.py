@@ -14,7 +14,8 @@ import attrs
 from hylo_core.errors import HyloError
 from hylo_core.score import Scorer
 from hylo_eval.errors import EvalError
-from hylo_eval.evallog.v01 import Sample, read_evallog
+from hylo_eval.evallog.files import read_evallog
+from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.scores import checked_scorers
 from hylo_eval.traces.layout import RunFolder
@@ -129,6 +130,14 @@ def make_scorers(names: Sequence[str]) -> Sequence[Scorer]:
     return checked_scorers([make_scorer(name) for name in names])
 
 
+def scorers_of(log: EvalLog) -> list[str]:
+    """The references of the scorers a log was made with, or their names where it holds no reference.
+
+    Built-in scorers are called what their short names say.
+    """
+    return [declaration.ref or name for name, declaration in log.eval.scorers.items()]
+
+
 def trace_path(run: RunFolder, sample: Sample) -> Path:
     """Where a sample's trace is; a log must not lead out of its run folder."""
     parts = PurePosixPath(sample.trace).parts
@@ -155,8 +164,7 @@ def _plan_run(run: RunFolder, scorers: tuple[str, ...]) -> PlannedRescoring:
         )
     log = read_evallog(source)
     if not scorers:
-        # A log names its scorers by their means; built-in scorers are called what their short names say.
-        scorers = tuple(name.removesuffix("_mean") for name in log.results if name.endswith("_mean"))
+        scorers = tuple(scorers_of(log))
         if not scorers:
             raise EvalError(f"{source} names no scorer", fix="name one with --scorer")
         try:

@@ -19,12 +19,12 @@ import orjson
 
 from hylo_core.frozen import thaw
 from hylo_core.score import Score, Scorer
-from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.evallog.facts import EpisodeFacts, episode_facts
 from hylo_eval.evaluation.making import make_scorer
+from hylo_eval.evaluation.recorded_trace import RecordedTrace, read_recorded
 from hylo_eval.scoring.applying import score_trace
 from hylo_eval.scoring.outcome import TRACE_MISSING, TRACE_UNREADABLE
-from hylo_eval.traces.reader import read_trace
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -44,6 +44,7 @@ class RecordedEpisode:
         episode_id: Which attempt counts.
         status: How it ended.
         benchmark_digest: Of the benchmark that was run.
+        trace_sha256: Of the trace; empty where the log does not say.
     """
 
     path: str
@@ -51,6 +52,7 @@ class RecordedEpisode:
     episode_id: str
     status: str
     benchmark_digest: str
+    trace_sha256: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -60,19 +62,19 @@ class RecordedScores:
     Attributes:
         key: The instance key.
         status: How the episode ended: by the trace, or by the log where the trace does not say.
-        values: A number or None a scorer.
-        reasons: Why, for the scorers that abstained.
+        scores: A score a scorer.
+        facts: What else the trace says; None where it cannot be read.
+        trace_sha256: Of the trace that was scored; empty where it cannot be read or has no end.
         differences: In what the trace is not the one that was recorded; empty when it is.
-        disagreement: Whether our evaluation of the goal and the simulator's own check differ at some step.
         details: All of it as one JSON line, with explanations and metadata.
     """
 
     key: str
     status: str
-    values: Mapping[str, float | None]
-    reasons: Mapping[str, str]
+    scores: Mapping[str, Score]
+    facts: EpisodeFacts | None
+    trace_sha256: str
     differences: tuple[str, ...]
-    disagreement: bool
     details: bytes
 
 
@@ -152,21 +154,23 @@ def score_recorded(scorers: Sequence[Scorer], episode: RecordedEpisode) -> Recor
 
 def _score_recorded(scorers: Sequence[Scorer], episode: RecordedEpisode) -> RecordedScores:
     try:
-        trace = read_trace(episode.path, digests="behaviour")
+        recorded = read_recorded(episode.path, episode.trace_sha256)
     except TraceError as error:
         reason = TRACE_UNREADABLE if Path(episode.path).exists() else TRACE_MISSING
         # The path is this machine's; the reason is the trace's.
         where = f"line {error.line}: {error.reason}" if error.line else error.reason
         return _recorded(episode, {scorer.name: Score.abstain(reason, where) for scorer in scorers}, None)
-    return _recorded(episode, score_trace(scorers, trace, trace.instance), trace)
+    trace = recorded.trace
+    return _recorded(episode, score_trace(scorers, trace, trace.instance), recorded)
 
 
-def differences_from_record(trace: EpisodeTrace, episode: RecordedEpisode) -> tuple[str, ...]:
+def differences_from_record(recorded: RecordedTrace, episode: RecordedEpisode) -> tuple[str, ...]:
     """In what a trace is not the one that was recorded, in words.
 
-    The end event holds the digest of the behaviour as it was written; the log says which episode the file holds. Clocks
-    and durations (``volatile``) are covered by neither.
+    The end event holds the digest of the behaviour as it was written, and the log says which episode the file holds.
+    A log of v0.2 also holds the digest of every byte: clocks, durations and a behaviour digest that was computed anew.
     """
+    trace = recorded.trace
     pairs = [
         ("key", episode.key, trace.key),
         ("episode id", episode.episode_id, trace.episode_id),
@@ -176,16 +180,18 @@ def differences_from_record(trace: EpisodeTrace, episode: RecordedEpisode) -> tu
         pairs += [
             ("status", episode.status, str(trace.end.status)),
             ("behaviour digest", trace.end.volatile.get("behaviour_sha256"), trace.behaviour_sha256),
+            ("trace digest", episode.trace_sha256 or recorded.trace_sha256, recorded.trace_sha256),
         ]
     return tuple(
-        f"{what} is {found}, {'none' if recorded is None else recorded} is on record"
-        for what, recorded, found in pairs
-        if recorded != found
+        f"{what} is {found}, {'none' if expected is None else expected} is on record"
+        for what, expected, found in pairs
+        if expected != found
     )
 
 
-def _recorded(episode: RecordedEpisode, scores: Mapping[str, Score], trace: EpisodeTrace | None) -> RecordedScores:
-    differences = differences_from_record(trace, episode) if trace else ()
+def _recorded(episode: RecordedEpisode, scores: Mapping[str, Score], recorded: RecordedTrace | None) -> RecordedScores:
+    trace = recorded.trace if recorded else None
+    differences = differences_from_record(recorded, episode) if recorded else ()
     status = str(trace.status) if trace and trace.status else episode.status
     details: dict[str, Any] = {
         "key": episode.key,
@@ -201,14 +207,10 @@ def _recorded(episode: RecordedEpisode, scores: Mapping[str, Score], trace: Epis
     return RecordedScores(
         key=episode.key,
         status=status,
-        values={name: score.value for name, score in scores.items()},
-        reasons={
-            name: str(score.metadata.get("reason", "unspecified"))
-            for name, score in scores.items()
-            if score.value is None
-        },
+        scores=scores,
+        facts=episode_facts(trace) if trace else None,
+        trace_sha256=recorded.trace_sha256 if recorded else "",
         differences=differences,
-        disagreement=any(step.disagreement for step in trace.steps) if trace else False,
         details=orjson.dumps(details) + b"\n",
     )
 

@@ -13,22 +13,34 @@ from hylo_core.errors import clean_text
 from hylo_core.score import Score, Scorer
 from hylo_core.trace import AgentInfo
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.evallog.v01 import EvalLog, LoggedAgent, LoggedBenchmark, Sample
+from hylo_eval.evallog.building import LogBuilder
+from hylo_eval.evallog.facts import EpisodeFacts, episode_facts
+from hylo_eval.evallog.v01 import LoggedAgent, LoggedBenchmark
+from hylo_eval.evallog.v02 import EvalLog, EvalSpec, Sample
+from hylo_eval.evaluation.manifest import hylo_version, read_manifest, source_digest
+from hylo_eval.evaluation.recorded_trace import read_recorded
+from hylo_eval.evaluation.scorer_refs import declare
 from hylo_eval.evaluation.worker import Episode
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
 from hylo_eval.scoring.applying import score_trace
-from hylo_eval.scoring.initial_states import InitialState, initial_state
+from hylo_eval.scoring.initial_states import InitialState
 from hylo_eval.scoring.outcome import REASONS, TRACE_UNREADABLE
-from hylo_eval.traces.reader import read_trace
+from hylo_eval.traces.layout import RunFolder
 
 
 @attrs.frozen(kw_only=True)
 class ScoredEpisode:
-    """An episode, what it began in and what each scorer says about it."""
+    """An episode, what its trace says beside the scores, and what each scorer says about it."""
 
     episode: Episode
     scores: Mapping[str, Score]
-    initial_state: InitialState | None = None
+    facts: EpisodeFacts
+
+    @property
+    def initial_state(self) -> InitialState | None:
+        """What it began in; None when it never began."""
+        state = self.facts.initial_state
+        return None if state is None else (state.task, state.state, state.model)
 
 
 def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
@@ -58,18 +70,22 @@ def score_episodes(scorers: Sequence[Scorer], episodes: Iterable[Episode]) -> li
 
 
 def _score(scorers: Sequence[Scorer], episode: Episode) -> ScoredEpisode:
+    result = episode.result
     try:
         # Read as re-scoring reads it, so that a scorer sees the same.
-        trace = read_trace(episode.result.path, digests="behaviour")
+        recorded = read_recorded(result.path, result.digests.trace_sha256)
     except TraceError as error:
-        reason = str(error)
+        # The path is this machine's; the reason is the trace's.
+        reason = f"line {error.line}: {error.reason}" if error.line else error.reason
     else:
-        if trace.behaviour_sha256 == episode.result.digests.behaviour_sha256:
+        if recorded.trace_sha256 == result.digests.trace_sha256:
+            trace = recorded.trace
             scores = score_trace(scorers, trace, episode.instance)
-            return ScoredEpisode(episode=episode, scores=scores, initial_state=initial_state(trace))
-        reason = f"{REASONS[TRACE_UNREADABLE]}: {episode.result.path} is not the file that was written"
+            return ScoredEpisode(episode=episode, scores=scores, facts=episode_facts(trace))
+        reason = f"{REASONS[TRACE_UNREADABLE]}: {result.path.name} is not the file that was written"
     unread = Score.abstain(TRACE_UNREADABLE, clean_text(reason))
-    return ScoredEpisode(episode=episode, scores={scorer.name: unread for scorer in scorers}, initial_state=None)
+    facts = EpisodeFacts(behaviour_sha256=result.digests.behaviour_sha256, tags=episode.instance.spec.tags)
+    return ScoredEpisode(episode=episode, scores={scorer.name: unread for scorer in scorers}, facts=facts)
 
 
 def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dict[str, ScoreSummary]:
@@ -83,9 +99,11 @@ def build_evallog(
     benchmark: Benchmark,
     split: str,
     agent: AgentInfo,
-    run_id: str,
+    run: RunFolder,
     scored: Sequence[ScoredEpisode],
-    summary: Mapping[str, ScoreSummary],
+    scorers: Sequence[Scorer],
+    *,
+    complete: bool,
 ) -> EvalLog:
     """The EvalLog of a run, samples in the benchmark's order whatever order they ran in."""
     position = {task.id: index for index, task in enumerate(benchmark.tasks)}
@@ -93,8 +111,11 @@ def build_evallog(
         scored,
         key=lambda item: (position[item.episode.instance.spec.id], item.episode.instance.episode_index),
     )
-    return EvalLog(
-        run_id=run_id,
+    builder = LogBuilder()
+    for item in ordered:
+        builder.add(_sample(item), item.facts)
+    spec = EvalSpec(
+        run_id=run.run_id,
         benchmark=LoggedBenchmark(
             id=benchmark.id,
             version=benchmark.version,
@@ -103,26 +124,39 @@ def build_evallog(
             requires_privileged=benchmark.requires_privileged,
         ),
         agent=LoggedAgent(name=agent.name, version=agent.version, components=agent.components),
-        results=log_results(summary, len(scored)),
-        samples=[_sample(item) for item in ordered],
+        scorers=declare(scorers),
+        manifest=manifest_on_record(run),
+        scored_by=this_release(),
     )
+    return builder.finish(status="complete" if complete else "partial", spec=spec)
 
 
-def log_results(summary: Mapping[str, ScoreSummary], n_episodes: int) -> dict[str, Any]:
-    """The log's ``results``: every mean, the number of episodes, and how many of them the first scorer scored."""
-    primary = next(iter(summary.values()), None)
-    means: dict[str, Any] = {f"{name}_mean": item.mean for name, item in summary.items()}
-    return {**means, "n_episodes": n_episodes, "n_scored": primary.n_scored if primary else 0}
+def manifest_on_record(run: RunFolder) -> dict[str, Any]:
+    """A run's manifest; empty where it cannot be read, so that nobody loses the scores with it."""
+    try:
+        return read_manifest(run.manifest)
+    except EvalError:
+        return {}
+
+
+def this_release() -> dict[str, str]:
+    """Which Hylo scores: its version and the digest of its source files."""
+    return {"version": hylo_version(), "source_digest": source_digest()}
 
 
 def _sample(scored: ScoredEpisode) -> Sample:
-    episode = scored.episode
+    episode, facts = scored.episode, scored.facts
     return Sample(
         key=episode.instance.key,
         task_id=episode.instance.spec.id,
         seed=episode.instance.seed,
         episode_id=episode.episode_id,
         status=str(episode.result.end.status),
-        scores={name: score.value for name, score in scored.scores.items()},
+        scores=scored.scores,
         trace=f"episodes/{episode.result.path.name}",
+        trace_sha256=episode.result.digests.trace_sha256,
+        behaviour_sha256=facts.behaviour_sha256,
+        tags=facts.tags,
+        steps=facts.steps,
+        initial_state=facts.initial_state,
     )

@@ -78,7 +78,7 @@ def summarise(scorer: str, scores: Iterable[Score], *, binary: bool, unit: str =
     attempted = len(given)
     return ScoreSummary(
         scorer=scorer,
-        mean=_mean(values),
+        mean=mean_of(values),
         n_attempted=attempted,
         n_scored=len(values),
         abstained=dict(sorted(abstained.items())),
@@ -89,7 +89,8 @@ def summarise(scorer: str, scores: Iterable[Score], *, binary: bool, unit: str =
     )
 
 
-def _mean(values: list[float]) -> float | None:
+def mean_of(values: list[float]) -> float | None:
+    """The mean of finite numbers; None when there is none."""
     if not values:
         return None
     try:

@@ -67,6 +67,7 @@ PUBLIC = {
         "plan_rescoring",
         "plan_run",
         "read_evallog",
+        "read_evallog_header",
         "read_trace",
         "rescore",
         "run_episode",

@@ -38,7 +38,7 @@ def test_a_run_is_scored_is_repeated_bit_for_bit_and_is_scored_again_from_its_tr
     for sample in log.samples:
         trace = read_trace(tmp_path / "first" / sample.trace)
         again = score_trace([Success(), TraceResponseScorer(), ResponseSuccess()], trace, instances[sample.key])
-        assert {name: score.value for name, score in again.items()} == sample.scores
+        assert again == sample.scores
         assert trace.behaviour_sha256 == read_trace(tmp_path / "second" / sample.trace).behaviour_sha256
 
 

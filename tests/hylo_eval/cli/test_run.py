@@ -143,7 +143,7 @@ def test_an_agent_that_fails_everywhere_scores_nothing_and_ends_with_3(folder: P
     assert "\x1b" not in done.stdout
     log = read_evallog(folder / "runs" / "r" / "evallog.json")
     assert [sample.status for sample in log.samples] == ["agent_error"] * 2
-    assert log.results["success_mean"] is None
+    assert log.mean("success") is None
 
 
 def test_an_agent_file_and_json_output(folder: Path) -> None:

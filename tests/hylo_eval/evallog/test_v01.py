@@ -11,8 +11,9 @@ import attrs
 import pytest
 
 from hylo_core import ContractError, SchemaError
-from hylo_eval import EvalError, read_evallog, write_evallog
-from hylo_eval.evallog import v01
+from hylo_eval import EvalError
+from hylo_eval.evallog import document
+from hylo_eval.evallog.v01 import read_evallog, write_evallog
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "evallog-v0.1.json"
 
@@ -59,7 +60,7 @@ def put(path: str, value: Any) -> Change:
 
 
 REFUSED = [
-    (put("version", "hylo.evallog/v9"), SchemaError, "version: is of schema 'hylo.evallog/v9', which this release cannot read (it knows 'hylo.evallog/v0.1'); upgrade hylo-eval"),
+    (put("version", "hylo.evallog/v9"), SchemaError, "version: is of schema 'hylo.evallog/v9', which this release cannot read (it knows 'hylo.evallog/v0.1' and 'hylo.evallog/v0.2'); upgrade hylo-eval"),
     (put("version", "hylo.trace/v0.1"), SchemaError, "version: is of schema 'hylo.trace/v0.1'; expected 'hylo.evallog/v0.1'"),
     (lambda log: log.pop("version"), SchemaError, "version: names no schema; expected 'hylo.evallog/v0.1'"),
     (lambda log: log.pop("samples"), ContractError, "samples: is missing"),
@@ -119,6 +120,6 @@ def test_a_log_that_is_not_there_or_too_large_is_refused(tmp_path: Path, monkeyp
         read_evallog(tmp_path / "none.json")
     with pytest.raises(EvalError, match="Is a directory"):
         read_evallog(tmp_path)
-    monkeypatch.setattr(v01, "MAX_LOG_BYTES", 10)
+    monkeypatch.setattr(document, "MAX_LOG_BYTES", 10)
     with pytest.raises(EvalError, match="is larger than 10 bytes"):
         read_evallog(GOLDEN)

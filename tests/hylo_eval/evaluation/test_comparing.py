@@ -10,7 +10,7 @@ import pytest
 
 from hylo_core.errors import HyloError
 from hylo_core.task import TaskSpec
-from hylo_eval import EvalError, evaluate
+from hylo_eval import EvalError, evaluate, read_trace
 from hylo_eval.compare.evidence import RunEvidence
 from hylo_eval.evaluation.comparing import find_run, read_evidence
 from tests.episodes import FunctionAgent, ScriptedEnv
@@ -76,6 +76,19 @@ def test_a_run_is_found_by_folder_log_or_id(tmp_path: Path) -> None:
 
 KEY = "unit/task#1"
 
+
+def forge(run: Path) -> None:
+    """Change a reward, and compute the behaviour digest anew so that the trace vouches for itself again."""
+    path = edit_trace(run, KEY, lambda text: text.replace('"reward":0.5', '"reward":0.9'))
+    trace = read_trace(path)
+    assert trace.end is not None
+    recorded = trace.end.volatile["behaviour_sha256"]
+    path.write_text(path.read_text().replace(recorded, trace.behaviour_sha256))
+    again = read_trace(path)
+    assert again.end is not None
+    assert again.end.volatile["behaviour_sha256"] == again.behaviour_sha256
+
+
 TAMPERED = [
     (lambda run: edit_trace(run, KEY, lambda text: text.replace('"reward":0.5', '"reward":0.9')), "behaviour digest sha256:"),
     (lambda run: edit_trace(run, KEY, lambda text: text[: text.rindex('{"type":"episode_end"')]), "it has no end event"),
@@ -86,7 +99,12 @@ TAMPERED = [
         "the log records latency_p95",
     ),
     (
-        lambda run: edit_json(run / "evallog.json", lambda log: log["samples"][1]["scores"].update(success=1.0)),
+        lambda run: edit_trace(run, KEY, lambda text: re.sub(r'"step_seconds":[0-9.e-]+', '"step_seconds":9.5', text)),
+        "the log records trace digest sha256:",
+    ),
+    (forge, "the log records trace digest sha256:"),
+    (
+        lambda run: edit_json(run / "evallog.json", lambda log: log["samples"][1]["scores"]["success"].update(value=1.0)),
         "the log records success 1, the trace says 0",
     ),
     (

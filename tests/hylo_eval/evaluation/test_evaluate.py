@@ -15,8 +15,10 @@ from hypothesis import given
 
 from hylo_core import AgentInfo, Benchmark, EpisodeStatus, Score
 from hylo_core.errors import ContractError
+from hylo_core.frozen import thaw
 from hylo_eval import AgentError, EnvError, EvalError, evaluate, plan_run, read_evallog, read_trace
 from hylo_eval.errors import MissingSimulator
+from hylo_eval.evallog import v01
 from hylo_eval.evaluation import evaluate as evaluation
 from hylo_eval.evaluation.evaluate import Interrupted, make_run_id
 from hylo_eval.safety.rate import RateLimit
@@ -55,21 +57,44 @@ def test_a_run_leaves_manifest_traces_and_log(tmp_path: Path) -> None:
         assert (trace.key, trace.episode_id, trace.status) == (sample.key, sample.episode_id, sample.status)
         assert trace.start.agent == AgentInfo(name="policy", version="7", components={"weights": "sha256:00"})
         assert trace.start.benchmark.digest == benchmark().digest()
-    assert log.results["success_mean"] == 1.0
-    assert log.results["steps_mean"] == 5.0
-    assert (log.results["n_episodes"], log.results["n_scored"]) == (4, 4)
+    assert log.mean("success") == 1.0
+    assert log.mean("steps") == 5.0
+    assert (log.results.n_episodes, log.results.n_scored) == (4, 4)
     assert result.exit_code == 0
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["run_id"] == folder.name == log.run_id
     assert manifest["tasks_digest"] == plan_run(benchmark()).tasks_digest
 
 
-def test_the_log_has_the_fields_of_v01_and_no_others(tmp_path: Path) -> None:
+def test_the_log_says_what_a_reader_needs_to_doubt_it(tmp_path: Path) -> None:
+    """Manifest, references of scorers, digests of traces, times, latencies."""
+    result = run(tmp_path)
+    log = read_evallog(result.log_path)
+    assert log.status == "complete"
+    assert thaw(log.eval.manifest) == json.loads(result.run.manifest.read_text())
+    assert log.eval.scorers["success"].ref == "hylo_eval.scoring.success:Success"
+    assert set(log.eval.scored_by) == {"version", "source_digest"}
+    for sample in log.samples:
+        trace = read_trace(result.run.path / sample.trace)
+        assert (sample.trace_sha256, sample.behaviour_sha256) == (trace.trace_sha256, trace.behaviour_sha256)
+        assert sample.steps == len(trace.steps) == 5
+    assert log.stats.total_steps == 20
+    assert log.stats.reply_seconds is not None
+    assert log.stats.reply_seconds.n == 20
+    assert 0 < log.stats.reply_seconds.p50 <= log.stats.reply_seconds.p95 <= log.stats.reply_seconds.p99
+    assert log.stats.started_at <= log.stats.finished_at
+    assert log.stats.started_at.startswith("20")
+    assert log.stats.initial_states is not None
+    assert log.stats.initial_states.distinct == result.initial_states.distinct == 4
+
+
+def test_the_flat_form_has_the_fields_of_v01_and_no_others(tmp_path: Path) -> None:
     """Field for field."""
     result = run(tmp_path)
-    document = json.loads(result.log_path.read_text())
+    document = json.loads(v01.encode_evallog(v01.read_evallog(result.log_path)))
     assert list(document) == ["version", "run_id", "benchmark", "agent", "results", "samples"]
     assert document["version"] == "hylo.evallog/v0.1"
+    assert list(document["results"])[:2] == ["success_mean", "steps_mean"]
     assert list(document["benchmark"]) == ["id", "version", "digest", "split", "requires_privileged"]
     assert list(document["agent"]) == ["name", "version", "components"]
     assert list(document["samples"][0]) == ["key", "task_id", "seed", "episode_id", "status", "scores", "trace"]
@@ -123,7 +148,7 @@ def test_a_failing_env_is_made_anew_and_tried_again(tmp_path: Path) -> None:
     env = Flaky(2)
     result = run(tmp_path, env=env)
     assert result.exit_code == 0
-    assert result.log.results["success_mean"] == 1.0
+    assert result.log.mean("success") == 1.0
     assert [sample.episode_id[-2:] for sample in result.log.samples] == [".2", ".2", ".1", ".1"]
     assert len(env.made) == 3
     assert [made.closed for made in env.made] == [1, 1, 1]
@@ -134,8 +159,8 @@ def test_infrastructure_that_keeps_failing_abstains_and_the_run_is_incomplete(tm
     """Nothing scored is no success, and no zero."""
     result = run(tmp_path, env=Flaky(1000))
     assert result.exit_code == 3
-    assert result.log.results["success_mean"] is None
-    assert result.log.results["n_scored"] == 0
+    assert result.log.mean("success") is None
+    assert result.log.results.n_scored == 0
     assert {sample.status for sample in result.log.samples} == {"env_error"}
     assert dict(result.summaries["success"].abstained) == {"infra": 4}
 
@@ -168,7 +193,7 @@ def test_agent_errors_are_not_tried_again_and_alone_leave_the_run_complete(tmp_p
     result = run(tmp_path, agent=FunctionAgent(act))
     assert result.exit_code == 0
     assert dict(result.summaries["success"].abstained) == {"agent_error": 1}
-    assert result.log.samples[2].scores["success"] is None
+    assert result.log.samples[2].value("success") is None
     assert len(list(result.run.episodes.iterdir())) == 4
 
 
@@ -493,7 +518,7 @@ def test_a_score_is_logged_as_a_float_or_not_at_all(tmp_path: Path, value: Any) 
             return Score(value)
 
     result = run(tmp_path, scorers=[Success(), Odd()])
-    assert read_evallog(result.log_path).samples[0].scores["odd"] == (0.5 if isinstance(value, float) else None)
+    assert read_evallog(result.log_path).samples[0].value("odd") == (0.5 if isinstance(value, float) else None)
 
 
 @pytest.mark.parametrize("part", ["info", "spec"])

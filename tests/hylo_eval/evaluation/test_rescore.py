@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import orjson
 import pytest
 
 from hylo_core import Score
-from hylo_eval import EvalError, evaluate, read_evallog
+from hylo_eval import EvalError, evaluate, read_evallog, read_trace
+from hylo_eval.evallog import v01
 from hylo_eval.evaluation.evaluate import Interrupted
 from hylo_eval.evaluation.rescore import Refused, Rescoring, rescore
 from hylo_eval.evaluation.rescore_plan import plan_rescoring
@@ -177,6 +179,20 @@ def forget_digest(paths: list[Path]) -> None:
     paths[0].write_bytes(head + b"}}\n")
 
 
+def forge(paths: list[Path]) -> None:
+    """Another number, and a behaviour digest computed anew, so that the trace vouches for itself again."""
+    change_reward(paths)
+    trace = read_trace(paths[0])
+    assert trace.end is not None
+    written = trace.end.volatile["behaviour_sha256"]
+    paths[0].write_bytes(paths[0].read_bytes().replace(written.encode(), trace.behaviour_sha256.encode()))
+
+
+def change_clock(paths: list[Path]) -> None:
+    """A duration, which no digest of behaviour covers."""
+    paths[0].write_bytes(re.sub(rb'"step_seconds":[^,}]+', b'"step_seconds":5.0', paths[0].read_bytes(), count=1))
+
+
 def append_success(paths: list[Path]) -> None:
     """A second success member where the digest does not look."""
     lines = paths[0].read_bytes().splitlines(keepends=True)
@@ -190,6 +206,8 @@ def append_success(paths: list[Path]) -> None:
         (change_reward, 1, "a#0: behaviour digest is sha256:"),
         (swap, 2, "a#0: key is a#1, a#0 is on record"),
         (forget_digest, 1, "none is on record"),
+        (forge, 1, "a#0: trace digest is sha256:"),
+        (change_clock, 1, "a#0: trace digest is sha256:"),
         (append_success, 1, "a#0: behaviour digest is sha256:"),
     ],
 )
@@ -204,7 +222,8 @@ def test_a_modified_trace_is_refused_or_said(folder: Path, spoil: Any, count: in
     assert list((folder / "scores").iterdir()) == []
     accepted = outcome(folder, accept_modified=True)
     assert len(accepted.modified) == count
-    assert read_evallog(accepted.log_path).results["n_modified"] == count
+    written = read_evallog(accepted.log_path)
+    assert written.results.n_modified == sum(bool(sample.differences) for sample in written.samples) == count
     lines = [json.loads(line) for line in accepted.details_path.read_text().splitlines()]
     assert lines[0]["accept_modified"] is True
     assert sum(bool(line["differences"]) for line in lines[1:]) == count
@@ -225,7 +244,7 @@ def test_missing_torn_and_broken_traces_are_abstentions_with_reasons(folder: Pat
         "unfinished": 1,
     }
     assert again.exit_code == 3
-    assert [sample.scores["steps"] for sample in again.log.samples[:4]] == [None] * 4
+    assert [sample.value("steps") for sample in again.log.samples[:4]] == [None] * 4
     assert "line 3: index: step 1 stands where step 0 belongs" in again.details_path.read_text()
 
 
@@ -272,6 +291,30 @@ def test_a_scorer_of_somebody_elses_harms_only_itself(folder: Path) -> None:
     assert half.summaries["half"].abstained["scorer_error"] > 0
 
 
+def test_a_scorer_of_somebody_elses_is_found_by_the_reference_in_the_log(tmp_path: Path) -> None:
+    """Without being named again; the new log is the old one."""
+    bench = benchmark(task("a"))
+    scorers = [Raising(), Half()]
+    result = evaluate(
+        bench, "heldout", env_factory=ScriptedEnv, agent=FunctionAgent(), run_root=tmp_path, scorers=scorers
+    )
+    again = outcome(result.run.path)
+    assert list(again.summaries) == ["raising", "half"]
+    assert again.log_path.read_bytes() == result.log_path.read_bytes()
+
+
+def test_a_log_of_v01_is_scored_again_into_v02(folder: Path) -> None:
+    """Its scorers by their short names, manifest and digests filled in."""
+    native = read_evallog(folder / "evallog.json")
+    v01.write_evallog(v01.flatten(native), folder / "evallog.json")
+    again = outcome(folder)
+    assert again.log.samples == native.samples
+    assert again.log.eval == native.eval
+    assert again.log.results == native.results
+    change_reward(traces(folder))
+    assert "behaviour digest is" in str(outcome(folder).error)
+
+
 def test_a_process_that_dies_is_a_refusal_not_a_hang(folder: Path) -> None:
     """A scorer that crashes in native code costs this run its new log, and says how to find out."""
     refused = outcome(folder, scorers=[f"{HERE}:Dying"], workers=2)
@@ -308,7 +351,7 @@ def test_what_is_refused_is_refused_before_anything_is_written(folder: Path, opt
 def test_a_scorer_the_log_names_and_nobody_knows_has_to_be_named(folder: Path) -> None:
     """A third party's scorer by its reference."""
     document = json.loads((folder / "evallog.json").read_text())
-    document["results"] = {"mine_mean": 1.0, "n_episodes": 8, "n_scored": 8}
+    document["eval"]["scorers"] = {"mine": {"ref": "", "binary": None, "unit": ""}}
     (folder / "evallog.json").write_bytes(orjson.dumps(document))
     assert "there is no scorer 'mine'" in str(outcome(folder).error)
     assert isinstance(outcome(folder, scorers=["success"]), Rescoring)

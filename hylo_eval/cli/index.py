@@ -1,0 +1,39 @@
+"""``hylo-eval index``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import click
+
+from hylo_eval.cli.terminal import console, printable_line
+
+
+@click.command()
+@click.option("--rebuild", is_flag=True, help="Make it anew in place of reading what changed.")
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="The folder of the runs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
+def index(*, rebuild: bool, run_root: Path, as_json: bool) -> int:
+    """Bring RUN_ROOT/index.db up to date: every run, sample and score as tables, for SQLite and Datasette.
+
+    Derived from the run folders; deleting it loses nothing.
+    """
+    from hylo_eval.run_index.database import INDEX_NAME, open_index
+
+    with open_index(run_root, rebuild=rebuild) as opened:
+        done = opened.refresh()
+    path = run_root / INDEX_NAME
+    if as_json:
+        click.echo(json.dumps({"index": str(path), **attrs.asdict(done)}, indent=2))
+        return 0
+    broken = f", {done.n_broken} of them broken (hylo-eval ls --status broken)" if done.n_broken else ""
+    console().print(f"{printable_line(str(path))}: {done.n_runs} runs{broken}")
+    return 0

@@ -1,0 +1,91 @@
+"""``hylo-eval ls``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from hylo_eval.cli.terminal import console, number, percent, print_table, printable_line
+from hylo_eval.errors import EvalError
+
+_TIME: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
+_HIDDEN: Final = ("fingerprint",)
+
+
+@click.command(name="ls")
+@click.option("--benchmark", default="", metavar="ID", help="Only runs of this benchmark; * and ? stand for anything.")
+@click.option("--agent", default="", metavar="NAME", help="Only runs of this agent; * and ? stand for anything.")
+@click.option(
+    "--status",
+    type=click.Choice(["complete", "partial", "unfinished", "broken"]),
+    default=None,
+    help="Only runs that are whole, were stopped, have no log, or cannot be read.",
+)
+@click.option("--since", default="", metavar="DATE", help="Only runs from this date or time (UTC) on: 2026-03-01.")
+@click.option("--until", default="", metavar="DATE", help="Only runs up to this date or time; a date is the whole day.")
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="The folder of the runs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The runs as JSON on standard output, and nothing else there.")
+def ls(**options: Any) -> int:
+    """List the runs of a run root, newest first. A run that cannot be read is listed with what is wrong."""
+    from hylo_eval.run_index.database import open_index
+
+    since, until = (_time(options[name], f"--{name}") for name in ("since", "until"))
+    with open_index(options["run_root"], in_memory_if_unwritable=True) as opened:
+        opened.refresh()
+        rows = opened.runs(
+            benchmark=options["benchmark"],
+            agent=options["agent"],
+            status=options["status"] or "",
+            since=since,
+            until=until,
+        )
+    if options["as_json"]:
+        shown = [{name: value for name, value in row.items() if name not in _HIDDEN} for row in rows]
+        click.echo(json.dumps(shown, indent=2))
+        return 0
+    out = console()
+    if not rows:
+        out.print(f"no such run in {printable_line(str(options['run_root']))}")
+        return 0
+    headers = ("run", "created", "benchmark", "agent", "status", "score", "scored")
+    print_table(out, (*headers, "problem"), [_cells(row) for row in rows], numbers=("scored",))
+    return 0
+
+
+def _time(given: str, option: str) -> str:
+    if given and not _TIME.fullmatch(given):
+        raise EvalError(f"{option} {given!r} is no date", fix=f"{option} 2026-03-01, or 2026-03-01T12:00")
+    return given.replace(" ", "T")
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    counted = "" if row["n_episodes"] is None else f"{row['n_scored']}/{row['n_episodes']}"
+    split = f" ({row['split']})" if row["split"] else ""
+    return (
+        row["run_id"],
+        row["created_at"][:16].replace("T", " "),
+        f"{row['benchmark']}{split}",
+        f"{row['agent']} {row['agent_version']}".strip(),
+        row["status"],
+        _score(row),
+        counted,
+        row["problem"],
+    )
+
+
+def _score(row: Mapping[str, Any]) -> str:
+    """The first scorer's mean."""
+    if row["mean"] is None:
+        return ""
+    return f"{row['scorer']} {percent(row['mean']) if row['binary'] else number(row['mean'])}"

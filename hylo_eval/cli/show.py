@@ -1,0 +1,177 @@
+"""``hylo-eval show``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from hylo_eval.cli.terminal import console, number, percent, print_hanging, print_table, printable, printable_line
+from hylo_eval.errors import EvalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hylo_core.trace import EpisodeTrace
+    from hylo_eval.evallog.v02 import LogHeader, ScorerDeclaration, ScoreStatistics
+    from hylo_eval.run_index.looking_up import FoundEpisode
+    from hylo_eval.traces.layout import RunFolder
+
+
+@click.command()
+@click.argument("name", metavar="RUN|EPISODE")
+@click.option("--run", "in_run", default=None, metavar="RUN", help="The run an EPISODE is of, where several have it.")
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where runs are looked for by id.",
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
+def show(*, name: str, in_run: str | None, run_root: Path, as_json: bool) -> int:
+    """Show a run (a folder, or an id under the run root) or an episode (an id, an instance key, or a trace file)."""
+    from hylo_eval.run_index.looking_up import find_episode, find_run_folder
+
+    run = None if in_run is not None else find_run_folder(name, run_root)
+    if run is not None:
+        return _show_run(run, as_json=as_json)
+    episode = find_episode(name, run_root, in_run=in_run)
+    return _show_episode(episode, as_json=as_json)
+
+
+def _show_run(run: RunFolder, *, as_json: bool) -> int:
+    from hylo_eval.run_index.folders import read_run
+
+    found = read_run(run)
+    if as_json:
+        log = None if found.log is None else found.log.header().to_dict()
+        scorings = [scoring.name for scoring in found.scorings]
+        document = {"run": str(run.path), "status": found.status, "problem": found.problem}
+        click.echo(json.dumps({**document, "log": log, "scorings": scorings}, indent=2))
+        return 0
+    out = console()
+    out.print(f"run {printable_line(run.run_id)}: {found.status}")
+    if found.problem:
+        print_hanging(out, "problem: ", found.problem)
+    if found.log is None:
+        if found.status == "unfinished":
+            out.print("it has no log: it goes on, or was killed")
+    else:
+        _print_log(found.log)
+    for scoring in found.scorings:
+        means = "" if scoring.header is None else _means(scoring.header)
+        out.print(f"scores/{printable_line(scoring.name)}.json: {printable_line(scoring.problem or means)}")
+    return 0
+
+
+def _print_log(log: LogHeader) -> None:
+    out = console()
+    benchmark, agent, stats = log.benchmark, log.agent, log.stats
+    out.print(
+        f"{printable_line(benchmark.id)} {printable_line(benchmark.version)} ({printable_line(benchmark.split)}), "
+        f"agent {printable_line(agent.name)} {printable_line(agent.version)}"
+    )
+    if stats.started_at:
+        out.print(f"from {printable_line(stats.started_at)} to {printable_line(stats.finished_at)}")
+    headers = ("score", "mean", "95 % interval", "scored", "abstained")
+    rows = [(name, *_cells(statistics, log.eval.scorers.get(name))) for name, statistics in log.results.overall.items()]
+    print_table(out, headers, rows)
+    if len(log.results.tasks) > 1:
+        by_task = [
+            (task, name, *_cells(statistics, log.eval.scorers.get(name)))
+            for task, scorers in log.results.tasks.items()
+            for name, statistics in list(scorers.items())[:1]
+        ]
+        out.print()
+        print_table(out, ("task", *headers), by_task)
+    if stats.statuses:
+        counted = ", ".join(f"{count} {printable_line(status)}" for status, count in stats.statuses.items())
+        out.print(f"outcomes: {counted}")
+    if stats.reply_seconds is not None:
+        replies = stats.reply_seconds
+        quantiles = ", ".join(f"{name} {number(getattr(replies, name), 's')}" for name in ("p50", "p95", "p99"))
+        out.print(f"replies: {replies.n}, {quantiles}")
+    if stats.initial_states is not None:
+        states = stats.initial_states
+        out.print(f"distinct initial states: {states.distinct}; repeated: {states.repeated}")
+    if log.results.n_modified:
+        out.print(f"warning: {log.results.n_modified} traces are not the ones that were recorded")
+
+
+def _cells(statistics: ScoreStatistics, declaration: ScorerDeclaration | None) -> tuple[str, str, str, str]:
+    def shown(value: float) -> str:
+        if declaration is not None and declaration.binary:
+            return percent(value)
+        return number(value, declaration.unit if declaration else "")
+
+    interval = statistics.interval
+    return (
+        "-" if statistics.mean is None else shown(statistics.mean),
+        "" if interval is None else f"[{shown(interval.low)}, {shown(interval.high)}]",
+        f"{statistics.n_scored}/{statistics.n_attempted}",
+        ", ".join(f"{count} {reason}" for reason, count in statistics.abstained.items()),
+    )
+
+
+def _means(log: LogHeader) -> str:
+    return ", ".join(
+        f"{name} {_cells(statistics, log.eval.scorers.get(name))[0]}"
+        for name, statistics in log.results.overall.items()
+    )
+
+
+def _show_episode(episode: FoundEpisode, *, as_json: bool) -> int:
+    trace, sample = episode.trace, episode.sample
+    if as_json:
+        document = {
+            "run": None if episode.run is None else str(episode.run.path),
+            "trace": str(episode.path),
+            "sample": None if sample is None else sample.to_dict(),
+            "problem": episode.problem,
+            "episode": None if trace is None else _trace_summary(trace),
+        }
+        click.echo(json.dumps(document, indent=2))
+        return 0
+    out = console()
+    out.print(f"trace: {printable_line(str(episode.path))}")
+    if episode.problem:
+        print_hanging(out, "problem: ", episode.problem)
+    if trace is not None:
+        for head, value in _trace_summary(trace).items():
+            if value not in (None, "", []):
+                print_hanging(out, f"{head.replace('_', ' ')}: ", _words(value))
+    if sample is not None:
+        rows = [
+            (name, "-" if score.value is None else number(score.value), score.explanation)
+            for name, score in sample.scores.items()
+        ]
+        print_table(out, ("score", "value", "why"), rows)
+    if trace is None and sample is None:
+        raise EvalError(f"{printable(str(episode.path))}: {episode.problem}")
+    return 0
+
+
+def _trace_summary(trace: EpisodeTrace) -> Mapping[str, Any]:
+    first_success = next((step.index for step in trace.steps if step.success), None)
+    return {
+        "key": trace.key,
+        "episode": trace.episode_id,
+        "agent": f"{trace.start.agent.name} {trace.start.agent.version}",
+        "instruction": trace.reset.instruction if trace.reset else None,
+        "status": None if trace.end is None else str(trace.end.status),
+        "reason": trace.end.reason if trace.end else "the trace has no end: a worker was killed, or still writes it",
+        "steps": len(trace.steps),
+        "first_success_at_step": first_success,
+        "replies": sum(step.inference for step in trace.steps),
+        "safety_interventions": [f"step {event.index}: {event.filter}: {event.reason}" for event in trace.safety[:10]],
+        "errors": [f"{error.phase}: {error.error_type}: {error.message}" for error in trace.errors],
+        "grades": [f"{grade.grader}: {'nothing' if grade.value is None else grade.value}" for grade in trace.grades],
+        "started_at": trace.start.volatile.get("started_at"),
+    }
+
+
+def _words(value: Any) -> str:
+    return "; ".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else str(value)

@@ -1,0 +1,155 @@
+"""Run folders as the index sees them: what each came to, or what is wrong with it; one folder is never an exception."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from hylo_core.errors import HyloError, clean_text
+from hylo_eval.errors import EvalError
+from hylo_eval.evallog.files import read_evallog, read_evallog_header
+from hylo_eval.evallog.v02 import EvalLog, LogHeader
+from hylo_eval.evaluation.manifest import read_manifest
+from hylo_eval.traces.layout import RunFolder
+
+RUN_STATUSES: Final = ("complete", "partial", "unfinished", "broken")
+"""Whole; stopped before its end; without a log (it goes on, or was killed); not to be read."""
+
+_MAX_PROBLEM: Final = 500
+
+
+@attrs.frozen(kw_only=True)
+class Scoring:
+    """A later scoring of a run.
+
+    Attributes:
+        name: Of its file in ``scores/``.
+        header: The log without its samples; None where it cannot be read.
+        problem: Why.
+    """
+
+    name: str
+    header: LogHeader | None
+    problem: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class FoundRun:
+    """A run folder.
+
+    Attributes:
+        folder: Where it is.
+        fingerprint: Changes when one of the files changes that the other members were read from.
+        status: One of :data:`RUN_STATUSES`.
+        problem: What is wrong, in one line; empty where nothing is.
+        manifest: Empty where it cannot be read.
+        log: None where there is none or it cannot be read.
+        scorings: Later ones, by name.
+    """
+
+    folder: RunFolder
+    fingerprint: str
+    status: str
+    problem: str
+    manifest: Mapping[str, Any]
+    log: EvalLog | None
+    scorings: tuple[Scoring, ...] = ()
+
+
+def run_folders(run_root: Path) -> Iterator[RunFolder]:
+    """The folders of a run root that are runs or what is left of one, by name.
+
+    Raises:
+        EvalError: The run root cannot be listed.
+    """
+    try:
+        inside = sorted(run_root.iterdir())
+    except OSError as error:
+        raise EvalError(f"cannot list the run root {run_root}: {error.strerror}", fix="--run-root FOLDER") from error
+    for path in inside:
+        run = RunFolder(path)
+        if any(_exists(part) for part in (run.manifest, run.evallog, run.partial_evallog, run.episodes)):
+            yield run
+
+
+def index_name(run: RunFolder) -> str:
+    """A run's id as a database can hold it: a folder may have any bytes as its name."""
+    return clean_text(run.run_id)
+
+
+def fingerprint(run: RunFolder) -> str:
+    """Names, sizes and times of the files that say what a run came to."""
+    paths = [run.manifest, run.evallog, run.partial_evallog, *_scoring_paths(run)]
+    return "\n".join(_identity(path) for path in paths)
+
+
+def read_run(run: RunFolder) -> FoundRun:
+    """What a run came to; what cannot be read is a problem and no error."""
+    identity = fingerprint(run)
+    problems: list[str] = []
+    manifest: Mapping[str, Any] = {}
+    log: EvalLog | None = None
+    status = "unfinished"
+    source = run.evallog if _exists(run.evallog) else run.partial_evallog
+    try:
+        if _exists(run.manifest):
+            manifest = read_manifest(run.manifest)
+        else:
+            problems.append("there is no manifest.json")
+        if _exists(source):
+            log = read_evallog(source)
+            status = "complete" if source == run.evallog else "partial"
+    except HyloError as error:
+        problems.append(_problem(error, run))
+    except OSError as error:
+        problems.append(f"cannot be read: {error.strerror}")
+    if problems:
+        status = "broken"
+    return FoundRun(
+        folder=run,
+        fingerprint=identity,
+        status=status,
+        problem="; ".join(problems),
+        manifest=manifest,
+        log=log,
+        scorings=tuple(_scoring(path, run) for path in _scoring_paths(run)),
+    )
+
+
+def _scoring(path: Path, run: RunFolder) -> Scoring:
+    try:
+        return Scoring(name=clean_text(path.stem), header=read_evallog_header(path))
+    except HyloError as error:
+        return Scoring(name=clean_text(path.stem), header=None, problem=_problem(error, run))
+
+
+def _scoring_paths(run: RunFolder) -> list[Path]:
+    try:
+        return sorted((run.path / "scores").glob("*.json"))
+    except OSError:
+        return []
+
+
+def _problem(error: HyloError, run: RunFolder) -> str:
+    """The first line of an error, with paths from the run folder on."""
+    message = error.message if isinstance(error, EvalError) else str(error)
+    line = (message.splitlines() or [""])[0].replace(f"{run.path}/", "")
+    return clean_text(line, _MAX_PROBLEM)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _identity(path: Path) -> str:
+    try:
+        found = path.stat()
+    except OSError:
+        return f"{clean_text(path.name)} -"
+    return f"{clean_text(path.name)} {found.st_size} {found.st_mtime_ns} {found.st_ino}"

@@ -1,0 +1,119 @@
+"""From what a person types to the run or episode that is meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+
+from hylo_core.errors import HyloError
+from hylo_core.trace import EpisodeTrace
+from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.evallog.files import read_evallog
+from hylo_eval.evallog.v02 import Sample
+from hylo_eval.evaluation.comparing import find_run
+from hylo_eval.evaluation.rescore_plan import trace_path
+from hylo_eval.run_index.database import open_index
+from hylo_eval.suggest import did_you_mean
+from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.reader import read_trace
+
+
+@attrs.frozen(kw_only=True)
+class FoundEpisode:
+    """An episode by its trace and by the log of its run.
+
+    Attributes:
+        path: The trace.
+        trace: None where it cannot be read.
+        run: None where a trace was named that lies in no run.
+        sample: What the run's log says of it; None where no log counts this trace.
+        problem: What is wrong, in one line.
+    """
+
+    path: Path
+    trace: EpisodeTrace | None
+    run: RunFolder | None
+    sample: Sample | None
+    problem: str
+
+
+def find_run_folder(name: str, run_root: Path) -> RunFolder | None:
+    """The run of a folder, a log in one, or an id under the run root; None where the name is of none."""
+    given = Path(name)
+    if given.is_file() and given.suffix == ".jsonl":
+        return None
+    try:
+        return find_run(name, run_root)
+    except EvalError:
+        return None
+    except (OSError, ValueError):
+        # A name that no file can have.
+        return None
+
+
+def find_episode(name: str, run_root: Path, *, in_run: str | None = None) -> FoundEpisode:
+    """The episode of a trace file, an episode id, or an instance key.
+
+    Args:
+        name: What was typed.
+        run_root: Whose index is asked.
+        in_run: The run it is of; needed where several runs have it.
+
+    Raises:
+        EvalError: There is none, or there are several.
+    """
+    given = Path(name)
+    if in_run is None and given.suffix == ".jsonl" and given.is_file():
+        return _of_trace(given)
+    if in_run is not None:
+        return _in_run(name, find_run(in_run, run_root))
+    with open_index(run_root, in_memory_if_unwritable=True) as index:
+        index.refresh()
+        rows = index.episodes(name)
+        known = [row["run_id"] for row in index.runs()]
+    if not rows:
+        hint = did_you_mean(name, known)
+        raise EvalError(f"there is no run and no episode {name!r} in {run_root}{hint}", fix="hylo-eval ls")
+    if len(rows) > 1:
+        runs = [row["run_id"] for row in rows]
+        listed = ", ".join(runs[:5]) + (f" and {len(runs) - 5} more" if len(runs) > 5 else "")
+        raise EvalError(f"{len(runs)} runs have the episode {name!r}: {listed}", fix=f"--run {runs[0]}")
+    return _in_run(name, find_run(rows[0]["run_id"], run_root))
+
+
+def _in_run(name: str, run: RunFolder) -> FoundEpisode:
+    log = read_evallog(run.evallog if run.evallog.exists() else run.partial_evallog)
+    sample = next((item for item in log.samples if name in (item.episode_id, item.key)), None)
+    if sample is None:
+        known = [item.episode_id for item in log.samples]
+        raise EvalError(f"run {run.run_id!r} has no episode {name!r}{did_you_mean(name, known)}")
+    return _read(trace_path(run, sample), run, sample)
+
+
+def _of_trace(path: Path) -> FoundEpisode:
+    """A trace file, with what the log of the run around it says."""
+    run = RunFolder(path.resolve().parent.parent)
+    source = run.evallog if run.evallog.exists() else run.partial_evallog
+    if path.resolve().parent != run.episodes or not source.exists():
+        return _read(path, None, None)
+    try:
+        samples = read_evallog(source).samples
+    except HyloError:
+        samples = ()
+    counted = next((item for item in samples if item.trace == f"episodes/{path.name}"), None)
+    return _read(path, run, counted)
+
+
+def _read(path: Path, run: RunFolder | None, sample: Sample | None) -> FoundEpisode:
+    try:
+        trace = read_trace(path)
+    except TraceError as error:
+        where = f"line {error.line}: {error.reason}" if error.line else error.reason
+        return FoundEpisode(path=path, trace=None, run=run, sample=sample, problem=where)
+    problem = ""
+    if sample is not None and sample.trace_sha256 and sample.trace_sha256 != trace.trace_sha256:
+        problem = "the trace is not the one that the log records"
+    elif run is not None and sample is None:
+        problem = "the log of its run does not count this trace"
+    return FoundEpisode(path=path, trace=trace, run=run, sample=sample, problem=problem)

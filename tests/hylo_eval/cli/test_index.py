@@ -1,0 +1,152 @@
+"""``hylo-eval index``, ``ls`` and ``show``: what they print, how they end."""
+
+import json
+
+import pytest
+
+from tests.episodes import benchmark, task
+from tests.runs import edit_json, keys, unit, write_run
+
+HOSTILE = "a\x1b[31m'; drop table runs; --"
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A good run, a run of a hostile agent, and a broken one."""
+    write_run(
+        tmp_path, "good", keys(0, 1), agent_errors=(2,), bench=unit(3), manifest={"name": "policy", "version": "7"}
+    )
+    write_run(tmp_path, "hostile", bench=benchmark(task(HOSTILE), seeds=(0,)), manifest={"name": HOSTILE})
+    write_run(tmp_path, "broken", bench=unit(1))
+    (tmp_path / "broken" / "evallog.json").write_text('{"version": "hylo.evallog/v9"}')
+    for name, day in (("good", 1), ("hostile", 2), ("broken", 3)):
+        edit_json(
+            tmp_path / name / "manifest.json",
+            lambda manifest, day=day: manifest.update(created_at=f"2026-01-0{day}T10:00:00+00:00"),
+        )
+    return tmp_path
+
+
+def listed(hylo, root, *options):
+    """The run ids that ``ls`` lists."""
+    done = hylo("ls", "--run-root", root, "--json", *options)
+    assert done.code == 0, done.err
+    return [row["run_id"] for row in done.json]
+
+
+def test_index_says_how_many_runs_and_how_many_are_broken(hylo, root):
+    """In words and as JSON."""
+    done = hylo("index", "--run-root", root)
+    assert done.code == 0
+    assert done.out == f"{root}/index.db: 3 runs, 1 of them broken (hylo-eval ls --status broken)\n"
+    again = hylo("index", "--run-root", root, "--rebuild", "--json")
+    assert again.json == {"index": f"{root}/index.db", "n_runs": 3, "n_read": 0, "n_removed": 0, "n_broken": 1}
+
+
+def test_ls_lists_runs_newest_first_with_their_scores(hylo, root):
+    """A broken one with what is wrong, and nothing raw from a file."""
+    done = hylo("ls", "--run-root", root)
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert [line.split()[0] for line in lines] == ["run", "broken", "hostile", "good"]
+    assert "success 100.0 %" in lines[3]
+    assert "2/3" in lines[3]
+    assert "is of schema 'hylo.evallog/v9', which this release cannot read" in lines[1]
+    assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), ["broken", "hostile", "good"]),
+        (("--status", "broken"), ["broken"]),
+        (("--status", "partial"), []),
+        (("--agent", "policy"), ["good"]),
+        (("--agent", "pol*"), ["good"]),
+        (("--agent", "pol"), []),
+        (("--agent", HOSTILE), ["hostile"]),
+        (("--benchmark", "unit", "--since", "2026-01-02"), ["broken", "hostile"]),
+        (("--until", "2026-01-02"), ["hostile", "good"]),
+        (("--since", "2026-01-02T10:00", "--until", "2026-01-02 10:00"), ["hostile"]),
+        (("--benchmark", "' or 1=1 --"), []),
+    ],
+)
+def test_ls_filters(hylo, root, options, expected):
+    """By benchmark, agent, status and date."""
+    assert listed(hylo, root, *options) == expected
+
+
+@pytest.mark.parametrize("arguments", [("--since", "yesterday"), ("--status", "good"), ("--run-root", "none")])
+def test_bad_filters_end_with_2(hylo, root, arguments):
+    """One sentence each."""
+    done = hylo("ls", "--run-root", root, *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "Traceback" not in done.err
+
+
+def test_show_a_run(hylo, root):
+    """By id and by folder; scores with intervals, abstentions, outcomes."""
+    done = hylo("show", "good", "--run-root", root)
+    assert done.code == 0
+    assert done.out.startswith("run good: complete\nunit 1 (heldout), agent policy 7\n")
+    assert "2/3" in done.out
+    assert "1 agent_error" in done.out
+    assert "outcomes: 1 agent_error, 2 completed" in done.out
+    assert hylo("show", root / "good").out == done.out
+    document = hylo("show", root / "good", "--json").json
+    assert (document["status"], document["problem"]) == ("complete", "")
+    assert document["log"]["results"]["overall"]["success"]["mean"] == 1.0
+
+
+def test_show_a_broken_run_says_what_is_wrong(hylo, root):
+    """And is no error: it was asked for."""
+    done = hylo("show", "broken", "--run-root", root)
+    assert done.code == 0
+    assert done.out.startswith("run broken: broken\nproblem: evallog.json: version: is of schema")
+    hostile = hylo("show", "hostile", "--run-root", root)
+    assert hostile.code == 0
+    assert "\x1b" not in hostile.out
+
+
+def test_show_an_episode(hylo, root):
+    """By instance key, by episode id, by trace file; an agent error with its message."""
+    by_key = hylo("show", "unit/task#2", "--run-root", root)
+    assert by_key.code == 0, by_key.err
+    assert "status: agent_error" in by_key.out
+    assert "errors: act: ValueError: no such instruction" in by_key.out
+    sample = hylo("show", "unit/task#2", "--run-root", root, "--json").json["sample"]
+    assert hylo("show", sample["episode_id"], "--run-root", root).out == by_key.out
+    by_path = hylo("show", root / "good" / sample["trace"])
+    assert by_path.out == by_key.out
+
+
+def test_an_episode_of_several_runs_has_to_be_told_apart(hylo, root):
+    """With the runs that have it."""
+    write_run(root, "twin", bench=unit(3))
+    done = hylo("show", "unit/task#1", "--run-root", root)
+    assert done.code == 2
+    assert "2 runs have the episode 'unit/task#1'" in done.err
+    assert hylo("show", "unit/task#1", "--run", "twin", "--run-root", root).code == 0
+    assert "has no episode 'x'" in hylo("show", "x", "--run", "twin", "--run-root", root).err
+
+
+def test_a_trace_that_is_not_the_recorded_one_is_said(hylo, root):
+    """Changed, cut off, or gone."""
+    path = root / "good" / json.loads((root / "good" / "evallog.json").read_text())["samples"][0]["trace"]
+    path.write_bytes(path.read_bytes().replace(b'"reward":0.5', b'"reward":0.9', 1))
+    assert (
+        "problem: the trace is not the one that the log records" in hylo("show", "unit/task#0", "--run-root", root).out
+    )
+    path.unlink()
+    gone = hylo("show", "unit/task#0", "--run-root", root)
+    assert gone.code == 0
+    assert "problem: there is no such trace" in gone.out
+
+
+def test_what_is_not_there_suggests_what_is(hylo, root):
+    """With exit code 2."""
+    done = hylo("show", "god", "--run-root", root)
+    assert done.code == 2
+    assert "there is no run and no episode 'god'" in done.err
+    assert "did you mean 'good'" in done.err
+    assert hylo("show", "x\0y", "--run-root", root).code == 2
