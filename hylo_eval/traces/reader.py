@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from io import BytesIO
 from itertools import groupby, islice
 from operator import methodcaller
 from pathlib import Path
@@ -27,7 +28,7 @@ from hylo_core.trace import (
 )
 from hylo_eval.errors import TraceError
 from hylo_eval.traces.encoding import decode_numbers
-from hylo_eval.traces.steps import STEP, VOLATILE, NotPlain, read_steps, stable_parts
+from hylo_eval.traces.steps import STEP, VOLATILE, NotPlain, read_steps, stable_heads
 
 MAX_TRACE_BYTES: Final = 2 * 1024**3
 """A trace larger than this is refused unread."""
@@ -37,6 +38,8 @@ Digests: TypeAlias = Literal["all", "trace", "behaviour", "none"]
 
 _OF_TRACE: Final = ("all", "trace")
 _OF_BEHAVIOUR: Final = ("all", "behaviour")
+_TOGETHER: Final = 1 << 16
+"""Bytes of lines that are read together."""
 
 _NON_FINITE: Final = (b'"NaN"', b'Infinity"')
 
@@ -70,17 +73,15 @@ def read_trace(path: Path | str, *, digests: Digests = "all") -> EpisodeTrace:
 
 def parse_trace(data: bytes, path: Path | str = "<bytes>", *, digests: Digests = "all") -> EpisodeTrace:
     """Read a trace from its bytes; see :func:`read_trace`."""
-    lines = data.split(b"\n")
-    torn = lines.pop() != b""
     try:
         reading = _Reading(Path(path), digests)
-        reading.lines_with_plain_steps(lines, data)
+        reading.lines_with_plain_steps(data)
     except (TraceError, NotPlain):
         # Line by line: to say which line is wrong first, and to read what another tool has written.
         reading = _Reading(Path(path), digests)
-        for line in lines:
+        for line in data.split(b"\n")[:-1]:
             reading.line(line)
-    return reading.finish(data, torn=torn)
+    return reading.finish(data)
 
 
 _is_step = methodcaller("startswith", STEP)
@@ -102,10 +103,10 @@ class _Reading:
         self._errors: list[ErrorEvent] = []
         self._end: EpisodeEnd | None = None
         self._grades: list[GradeEvent] = []
-        self._stable: list[bytes] = []
+        self._behaviour = hashlib.sha256()
 
-    def lines_with_plain_steps(self, lines: Sequence[bytes], data: bytes) -> None:
-        """Read all lines, the steps among them together.
+    def lines_with_plain_steps(self, data: bytes) -> None:
+        """Read all whole lines, the steps among them together.
 
         Raises:
             NotPlain: The steps have to be read one by one.
@@ -114,20 +115,29 @@ class _Reading:
         if _holds_non_finite(data):
             raise NotPlain
         self._together = True
+        # Some lines at a time: what is parsed, cut and hashed is still in the processor's cache.
+        stream = BytesIO(data)
+        while lines := stream.readlines(_TOGETHER):
+            if not lines[-1].endswith(b"\n"):
+                lines.pop()
+            self._lines_together(lines)
+
+    def _lines_together(self, lines: Sequence[bytes]) -> None:
         # Runs of steps are taken whole: a trace without interventions is one run.
         runs = [(steps, list(run)) for steps, run in groupby(lines, _is_step)]
         together = [line for steps, run in runs if steps for line in run]
-        self._steps.extend(read_steps(together))
-        stable = iter(stable_parts(together) if self._digests in _OF_BEHAVIOUR else ())
+        self._steps.extend(read_steps(together, len(self._steps)))
+        heads = iter(stable_heads(together) if self._digests in _OF_BEHAVIOUR else ())
         for steps, run in runs:
             if not steps:
                 for line in run:
-                    self.line(line)
+                    self.line(line[:-1])
                 continue
             if self._reset is None or self._end is not None:
                 raise NotPlain
-            self._size += sum(map(len, run)) + len(run)
-            self._stable.extend(islice(stable, len(run)))
+            self._size += sum(map(len, run))
+            if self._digests in _OF_BEHAVIOUR:
+                self._behaviour.update(b"}\n".join(islice(heads, len(run))) + b"}\n")
 
     def line(self, line: bytes) -> None:
         """Read one whole line, given without its newline."""
@@ -151,7 +161,7 @@ class _Reading:
         if kind != "grade":
             self._size += len(line) + 1
             if self._digests in _OF_BEHAVIOUR:
-                self._stable.append(_stable(line, kind, event))
+                self._behaviour.update(_stable(line, kind, event) + b"\n")
         try:
             reader(self, event, _holds_non_finite(line))
         except ContractError as error:
@@ -159,7 +169,7 @@ class _Reading:
         except RecursionError:
             raise TraceError(self._path, self._number, "is nested too deeply") from None
 
-    def finish(self, data: bytes, *, torn: bool) -> EpisodeTrace:
+    def finish(self, data: bytes) -> EpisodeTrace:
         """What was read; ``data`` is the whole trace."""
         if self._start is None:
             raise TraceError(self._path, 0, "holds no whole episode_start event")
@@ -167,8 +177,7 @@ class _Reading:
         if self._end is not None and self._digests in _OF_TRACE:
             trace_sha256 = hashlib.sha256(memoryview(data)[: self._size]).hexdigest()
         if self._end is not None and self._digests in _OF_BEHAVIOUR:
-            self._stable.append(b"")
-            behaviour_sha256 = hashlib.sha256(b"\n".join(self._stable)).hexdigest()
+            behaviour_sha256 = self._behaviour.hexdigest()
         return EpisodeTrace(
             start=self._start,
             reset=self._reset,
@@ -177,7 +186,7 @@ class _Reading:
             errors=tuple(self._errors),
             end=self._end,
             grades=tuple(self._grades),
-            torn=torn,
+            torn=not data.endswith(b"\n"),
             trace_sha256=trace_sha256 and f"sha256:{trace_sha256}",
             behaviour_sha256=behaviour_sha256 and f"sha256:{behaviour_sha256}",
         )
@@ -186,7 +195,7 @@ class _Reading:
         event = migrate(event, event.pop("schema", None), TRACE_SCHEMA)
         try:
             self._start = _start_like_another(event)
-        except (ContractError, LookupError, TypeError):
+        except (ContractError, AttributeError, LookupError, TypeError):
             self._start = EpisodeStart.from_dict(event)
 
     def read_reset(self, event: dict[str, Any], non_finite: bool) -> None:
@@ -282,13 +291,16 @@ def _start_like_another(event: Mapping[str, Any]) -> EpisodeStart:
     """A start event by way of the one it shares nearly everything with: the traces of a run differ in their seeds.
 
     Raises:
-        ContractError, LookupError, TypeError: It breaks the contract; reading it whole says how.
+        ContractError, AttributeError, LookupError, TypeError: It breaks the contract; reading it whole says how.
     """
     instance: Mapping[str, Any] = event["instance"]
-    shared = {**event, "instance": {**instance, "seed": 0, "episode_index": 0}, "volatile": {}}
+    seeds: Mapping[str, Any] = event.get("seeds", {})
+    if not set(map(type, seeds.values())) <= {int}:
+        raise TypeError(seeds)
+    shared = {**event, "instance": {**instance, "seed": 0, "episode_index": 0}, "seeds": {}, "volatile": {}}
     start = _shared_start(orjson.dumps(shared))
     own = attrs.evolve(start.instance, seed=instance["seed"], episode_index=instance["episode_index"])
-    return attrs.evolve(start, instance=own, volatile=event.get("volatile", {}))
+    return attrs.evolve(start, instance=own, seeds=seeds, volatile=event.get("volatile", {}))
 
 
 @lru_cache(maxsize=32)

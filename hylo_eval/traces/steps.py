@@ -43,11 +43,12 @@ class NotPlain(Exception):
     """The steps are not all as the writer writes them; no error: they are read one by one instead."""
 
 
-def read_steps(lines: Sequence[bytes]) -> tuple[StepEvent, ...]:
-    """Read the steps of an episode, checked as strictly as one by one.
+def read_steps(lines: Sequence[bytes], first: int = 0) -> tuple[StepEvent, ...]:
+    """Read steps that follow each other, checked as strictly as one by one.
 
     Args:
-        lines: Every step line of a trace, in order, without newlines and without non-finite numbers.
+        lines: Step lines of a trace, in order, each with its newline, without non-finite numbers.
+        first: The index that the first of them must have.
 
     Raises:
         NotPlain: A line is not JSON, breaks the contract, or has a form the writer does not give it.
@@ -60,7 +61,7 @@ def read_steps(lines: Sequence[bytes]) -> tuple[StepEvent, ...]:
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise NotPlain from error
     kinds, indices, proposed, applied, inference, rewards, terminated, truncated, success, observed, volatile = columns
-    if kinds.count("step") != len(events) or indices != tuple(range(len(events))):
+    if kinds.count("step") != len(events) or indices != tuple(range(first, first + len(events))):
         raise NotPlain
     _require({int}, indices)
     _require({bool}, inference, terminated, truncated, success)
@@ -85,8 +86,8 @@ def read_steps(lines: Sequence[bytes]) -> tuple[StepEvent, ...]:
     )
 
 
-def stable_parts(lines: Sequence[bytes]) -> list[bytes]:
-    """The part of each line that the writer hashed: what stands before ``volatile``, closed again.
+def stable_heads(lines: Sequence[bytes]) -> tuple[bytes, ...]:
+    """What stands before ``volatile`` in each line: the part that the writer hashed, without its closing brace.
 
     Args:
         lines: As :func:`read_steps` has accepted them.
@@ -94,17 +95,39 @@ def stable_parts(lines: Sequence[bytes]) -> list[bytes]:
     Raises:
         NotPlain: ``volatile`` is not the last member of a line, or a member of that name stands inside it.
     """
-    cuts = [line.rfind(VOLATILE) for line in lines]
-    # A line is an object, so text after volatile's value would be a named member, and a cut inside a nested object
-    # would leave a closing brace: neither is JSON in a list. So if this is a list, every cut is right.
-    tails = b",".join([line[cut + len(VOLATILE) : -1] for line, cut in zip(lines, cuts, strict=True)])
-    try:
-        values = len(orjson.loads(b"[%b]" % tails))
-    except orjson.JSONDecodeError as error:
-        raise NotPlain from error
-    if min(cuts, default=0) < 0 or values != len(lines):
+    if not lines:
+        return ()
+    heads, separators, tails = zip(*[line.rpartition(VOLATILE) for line in lines], strict=True)
+    if not all(separators) or not (_are_flat(tails) or _are_values(tails)):
         raise NotPlain
-    return [line[:cut] + b"}" for line, cut in zip(lines, cuts, strict=True)]
+    return heads
+
+
+def _are_flat(tails: Sequence[bytes]) -> bool:
+    """Whether every tail is an object without braces inside, and the brace and newline that end its line.
+
+    Each line is an object, so a member that stands deeper would be followed by one more brace.
+    """
+    text, count = b"".join(tails), len(tails)
+    return (
+        text.count(b"{") == count
+        and text.count(b"}") == 2 * count
+        and text.count(b"}}\n{") == count - 1
+        and text.startswith(b"{")
+        and text.endswith(b"}}\n")
+    )
+
+
+def _are_values(tails: Sequence[bytes]) -> bool:
+    """Whether every tail is one value, and the brace and newline that end its line; decided by reading the values.
+
+    A line is an object, so text after volatile's value would be a named member, and a cut inside a nested object would
+    leave a closing brace: neither is JSON in a list. So if this is a list, every cut is right.
+    """
+    try:
+        return len(orjson.loads(b"[%b]" % b",".join([tail[:-2] for tail in tails]))) == len(tails)
+    except orjson.JSONDecodeError:
+        return False
 
 
 def _require(kinds: set[type], *columns: Sequence[Any]) -> None:

@@ -22,9 +22,7 @@ STEPS = 300
 SCORERS = ("success", "steps", "safety_interventions")
 PART = 100
 PAIRS = 11
-LIMIT = 3.0
-# The aim is 2.5. Medians of 2.0 to 2.6 were measured, so 2.5 is not reached reliably (a known gap); this bound
-# keeps it from getting worse.
+LIMIT = 2.5
 """CPU of re-scoring with digests over CPU of reading the same files and ``orjson.loads`` of their lines."""
 
 
@@ -68,7 +66,7 @@ def read(run: Path) -> None:
 
 
 @pytest.mark.slow
-def test_rescoring_costs_at_most_three_times_reading(run: Path):
+def test_rescoring_costs_at_most_two_and_a_half_times_reading(run: Path):
     """With digests, details and log; the median over short pairs, so that a busy machine slows both sides alike."""
     part = part_of(run, PART)
     score(part, "warm")

@@ -14,12 +14,13 @@ import attrs
 
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.environment import command_environment, command_user
-from hylo_eval.verify.execution.hiding import covering
 from hylo_eval.verify.execution.strays import MARKER_VARIABLE, adopting_orphans, child_processes, end_strays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from hylo_eval.verify.execution.hiding import Launcher
 
 OUTPUT_LIMIT_BYTES = 16 * 1024 * 1024
 """Most bytes kept of each output stream; a command that writes more is ended."""
@@ -139,7 +140,7 @@ def run_command(
     credentials: bool = False,
     output_limit_bytes: int = OUTPUT_LIMIT_BYTES,
     channel: ReportChannel | None = None,
-    hidden: Path | None = None,
+    launcher: Launcher | None = None,
 ) -> Completed:
     """Runs a program to its end, its deadline or its output limit, and ends all it started.
 
@@ -157,7 +158,8 @@ def run_command(
         credentials: Whether the command may see the judge's credentials.
         output_limit_bytes: Most bytes kept of each stream.
         channel: A pipe that the command writes its report to.
-        hidden: A folder that the command must not see, where that is possible.
+        launcher: What starts the program with a folder hidden from it (:mod:`hylo_eval.verify.execution.hiding`).
+            Not used where another user runs it, from whom a folder is hidden by its permissions.
 
     Raises:
         OSError: The program cannot be started.
@@ -167,11 +169,12 @@ def run_command(
     variables = command_environment({**(environment or {}), MARKER_VARIABLE: marker}, credentials=credentials)
     runner = command_user(candidate=candidate)
     deadline = Deadline.after(timeout_seconds)
-    cover = covering(hidden) if hidden is not None and runner.user is None else None
+    # Changing users takes the rights that a launcher has given up; so one or the other.
+    start = subprocess.Popen[bytes] if launcher is None or runner.user is not None else launcher.popen
     with adopting_orphans():
         known = child_processes()
-        process = subprocess.Popen(  # noqa: S603 - a list of arguments, no shell
-            list(argv),
+        process = start(
+            args=list(argv),
             cwd=cwd,
             env=variables,
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
@@ -183,7 +186,6 @@ def run_command(
             user=runner.user,
             group=runner.group,
             extra_groups=runner.extra_groups,
-            preexec_fn=cover,  # noqa: PLW1509 - None while other threads run
         )
         if channel is not None:
             channel.close_writer()

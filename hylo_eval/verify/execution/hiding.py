@@ -1,8 +1,13 @@
-"""A folder that a command cannot see: the hidden cases, which lie on the same disk under the same user id.
+"""A folder that commands cannot see: the hidden cases, which lie on the same disk under the same user id.
 
-Where this process may make mount namespaces (root with ``CAP_SYS_ADMIN``, on Linux), the command gets one of
-its own in which an empty file system covers the folder. It loses the two capabilities by which it could undo
-that: ``CAP_SYS_ADMIN`` (unmounting) and ``CAP_SYS_PTRACE`` (reading another process's view of the disk).
+Where this process may make mount namespaces (root with ``CAP_SYS_ADMIN``, on Linux), the commands of one grade
+are started by a thread that has a namespace of its own, in which an empty file system covers the folder. They
+lack the two capabilities by which they could undo that: ``CAP_SYS_ADMIN`` (unmounting) and ``CAP_SYS_PTRACE``
+(reading another process's view of the disk).
+
+A mount namespace and the bounding set of capabilities belong to a thread, and a new process gets those of the
+thread that starts it. So nothing has to run between fork and exec, where only one thread would be safe, and
+all cases of a task share one namespace: making and unmaking one costs more than starting a program.
 
 Elsewhere nothing is hidden. The container that runs the verifier, or another user for the candidate
 (:mod:`hylo_eval.verify.execution.environment`), must then keep the cases out of reach.
@@ -15,11 +20,13 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Generator
     from pathlib import Path
 
 _CLONE_NEWNS: Final = 0x00020000
@@ -32,16 +39,78 @@ _PR_CAPBSET_DROP: Final = 24
 _CAP_SYS_PTRACE: Final = 19
 _CAP_SYS_ADMIN: Final = 21
 
+_Outcome: TypeAlias = "subprocess.Popen[bytes] | Exception | None"
 
-def covering(folder: Path) -> Callable[[], None] | None:
-    """What a new process calls before it becomes the command; None where no folder can be hidden.
 
-    It runs between fork and exec, where only one thread is safe: with other threads in this process it is
-    None.
+class Launcher(threading.Thread):
+    """Starts processes that do not see a folder; made by :func:`hiding`.
+
+    It runs nothing but these starts, one at a time, while the thread that asks for them waits.
     """
-    if threading.active_count() > 1 or not is_possible():
-        return None
-    return _covering(folder)
+
+    def __init__(self, folder: Path | str) -> None:
+        super().__init__(name="verify-launcher", daemon=True)
+        self._folder = folder
+        self._requests: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        self._outcomes: SimpleQueue[_Outcome] = SimpleQueue()
+
+    def run(self) -> None:
+        """Covers the folder, then serves until it is told to end."""
+        failed: _Outcome = RuntimeError("the launcher died")
+        try:
+            _cover(self._folder)
+            failed = None
+        except OSError as error:
+            failed = error
+        finally:
+            self._outcomes.put(failed)
+        while failed is None and (request := self._requests.get()) is not None:
+            outcome: _Outcome = RuntimeError("the launcher died")
+            try:
+                outcome = subprocess.Popen(**request)
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                outcome = error
+            finally:  # whatever happens, nobody waits for ever
+                self._outcomes.put(outcome)
+
+    def popen(self, **arguments: Any) -> subprocess.Popen[bytes]:
+        """As ``subprocess.Popen``, with its exceptions."""
+        self._requests.put(arguments)
+        try:
+            outcome = self._outcomes.get()
+        except BaseException:  # a signal: the process that is being started must not be left behind
+            outcome = self._outcomes.get()
+            if isinstance(outcome, subprocess.Popen):
+                outcome.kill()
+                outcome.wait()
+            raise
+        if isinstance(outcome, subprocess.Popen):
+            return outcome
+        raise outcome or RuntimeError("the launcher has ended")
+
+    def covered(self) -> bool:
+        """Begins; whether the folder is now hidden from what this starts."""
+        self.start()
+        return self._outcomes.get() is None
+
+    def end(self) -> None:
+        """Ends the thread, and with it its namespace."""
+        self._requests.put(None)
+        self.join()
+
+
+@contextmanager
+def hiding(folder: Path | None) -> Generator[Launcher | None]:
+    """What starts processes that do not see a folder; None where it cannot be hidden, or for no folder."""
+    if folder is None or not is_possible():
+        yield None
+        return
+    launcher = Launcher(folder)
+    hidden = launcher.covered()
+    try:
+        yield launcher if hidden else None
+    finally:
+        launcher.end()
 
 
 @cache
@@ -49,36 +118,34 @@ def is_possible() -> bool:
     """Whether this process may hide folders from its children, found out by trying once."""
     if not sys.platform.startswith("linux") or os.geteuid() != 0:
         return False
-    try:
-        # Covering the root folder of the disk's temporary files disturbs nobody: the namespace ends with it.
-        subprocess.run(
-            [sys.executable, "-I", "-S", "-c", "pass"],
-            check=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=_covering("/tmp"),  # noqa: S108 - a place that always exists
-        )
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return True
+    # Covering the folder of temporary files disturbs nobody: the thread's namespace ends with it.
+    launcher = Launcher("/tmp")  # noqa: S108 - a place that always exists
+    possible = launcher.covered()
+    launcher.end()
+    return possible
 
 
-def _covering(folder: Path | str) -> Callable[[], None]:
+def runs_alone() -> bool:
+    """Whether this thread is the only one of the process that may start children of its own accord."""
+    return sum(not isinstance(thread, Launcher) for thread in threading.enumerate()) == 1
+
+
+def _cover(folder: Path | str) -> None:
+    """Gives this thread a view of the disk without the folder, and what it starts no right to change it.
+
+    Raises:
+        OSError: This process may not.
+    """
     library = ctypes.CDLL(None, use_errno=True)
-    target = os.fsencode(folder)
 
     def require(result: int) -> None:
         if result != 0:
             raise OSError(ctypes.get_errno(), "a folder cannot be hidden")
 
-    def cover() -> None:
-        require(library.unshare(_CLONE_NEWNS))
-        # Without this the cover would appear in the namespace that this one was copied from.
-        require(library.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None))
-        flags = ctypes.c_ulong(_MS_RDONLY | _MS_NOSUID | _MS_NODEV)
-        require(library.mount(b"hidden", target, b"tmpfs", flags, b"size=4k,mode=0555"))
-        for capability in (_CAP_SYS_ADMIN, _CAP_SYS_PTRACE):
-            require(library.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0))
-
-    return cover
+    require(library.unshare(_CLONE_NEWNS))
+    # Without this the cover would appear in the namespace that this one was copied from.
+    require(library.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None))
+    flags = ctypes.c_ulong(_MS_RDONLY | _MS_NOSUID | _MS_NODEV)
+    require(library.mount(b"hidden", os.fsencode(folder), b"tmpfs", flags, b"size=4k,mode=0555"))
+    for capability in (_CAP_SYS_ADMIN, _CAP_SYS_PTRACE):
+        require(library.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0))

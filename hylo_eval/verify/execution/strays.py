@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from hylo_eval.verify.execution.hiding import runs_alone
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
@@ -167,7 +169,7 @@ class _Hunt:
         A zombie has no environment left to carry the marker, but keeps its session: whoever shares a session
         with one of the command's processes is the command's, because a process enters a session by birth only.
         """
-        alone = threading.active_count() == 1
+        alone = runs_alone()
         found: list[_Child] = []
         for child in _children():  # one by one: a process that is listed now may be gone a millisecond later
             if child.pid in self.known:

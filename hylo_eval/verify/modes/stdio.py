@@ -13,8 +13,9 @@ import attrs
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.execution.folders import private_folder
+from hylo_eval.verify.execution.hiding import Launcher, hiding
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments, split_command
-from hylo_eval.verify.file_ops.resources import resource_file, resource_path
+from hylo_eval.verify.file_ops.resources import check_inside, resource_file, resource_path
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.specs.execution import OutputComparison, StdioSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, scored, zero
@@ -62,22 +63,29 @@ def load_cases(tests_dir: Path, folder: str) -> tuple[Case, ...]:
     root = resource_path(tests_dir, folder, what="cases")
     if not root.is_dir():
         raise InvalidTask(f"cases {folder!r} is no folder of the tests directory")
-    found: list[tuple[tuple[int, int, str], Path, Case]] = []
+    pairs: list[tuple[str, Path, Path]] = []
     for path in root.rglob("input_*.txt"):
         match = _INPUT_NAME.fullmatch(path.name)
-        if match is None or not path.is_file():
-            continue
-        number = match.group(1)
-        name = f"output_{number}.txt"
-        candidates = (path.parent / name, root / "outputs" / name, root / name)
-        output = next((candidate for candidate in candidates if candidate.is_file()), None)
-        if output is None:
-            raise InvalidTask(f"stdio case {number} has no {name}")
-        for file in (path, output):
-            resource_file(tests_dir, str(file.relative_to(tests_dir)), what="stdio case")
-        case = Case(number=number, stdin=_content(path), expected=_content(output).decode(errors="replace"))
-        found.append((_order(number), path, case))
-    return tuple(case for _, _, case in sorted(found, key=lambda entry: entry[:2]))
+        if match is not None and path.is_file():
+            pairs.append((match.group(1), path, _output_of(path, match.group(1), root)))
+    check_inside(tests_dir, [path for _, *files in pairs for path in files], what="stdio case")
+    pairs.sort(key=lambda pair: (_order(pair[0]), pair[1]))
+    return tuple(
+        Case(number=number, stdin=_content(path), expected=_content(output).decode(errors="replace"))
+        for number, path, output in pairs
+    )
+
+
+def _output_of(path: Path, number: str, root: Path) -> Path:
+    """The file of the expected output; it stands beside the input, in ``outputs/`` of the root, or in the root."""
+    name = f"output_{number}.txt"
+    beside = path.with_name(name)
+    if beside.is_file():
+        return beside
+    for folder in (root / "outputs", root):
+        if (folder / name).is_file():
+            return folder / name
+    raise InvalidTask(f"stdio case {number} has no {name}")
 
 
 def _order(number: str) -> tuple[int, int, str]:
@@ -106,16 +114,24 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
             _decimal_reference(case.expected)
     judge = resource_file(context.tests_dir, spec.special_judge, what="special judge") if spec.special_judge else None
     total = len(cases)
-    program = _Program(spec=spec, workspace=context.workspace, argv=argv, hidden=context.tests_dir / spec.cases)
-    if spec.build:
-        build = program.build(timeout_seconds=spec.per_case_timeout * total)
-        if not build.succeeded:
-            return zero("build_failed", stderr=build.stderr_tail, passed=0, total=total)
-    for index, case in enumerate(cases):
-        failure = _grade_case(program, case, judge)
-        if failure is not None:
-            return scored(0.0, **failure, passed=index, total=total, first_failure=case.number)
+    with hiding(_hidden_folder(context, spec, argv)) as launcher:
+        program = _Program(spec=spec, workspace=context.workspace, argv=argv, launcher=launcher)
+        if spec.build:
+            build = program.build(timeout_seconds=spec.per_case_timeout * total)
+            if not build.succeeded:
+                return zero("build_failed", stderr=build.stderr_tail, passed=0, total=total)
+        for index, case in enumerate(cases):
+            failure = _grade_case(program, case, judge)
+            if failure is not None:
+                return scored(0.0, **failure, passed=index, total=total, first_failure=case.number)
     return scored(1.0, passed=total, total=total)
+
+
+def _hidden_folder(context: GradingContext, spec: StdioSpec, argv: list[str]) -> Path | None:
+    """The folder of the cases, unless the program itself or its working folder lies in it."""
+    folder = (context.tests_dir / spec.cases).resolve()
+    used = (context.workspace, *(context.workspace / argument for argument in argv))
+    return None if any(path.resolve().is_relative_to(folder) for path in used) else folder
 
 
 @attrs.frozen(kw_only=True)
@@ -125,7 +141,7 @@ class _Program:
     spec: StdioSpec
     workspace: Path
     argv: list[str]
-    hidden: Path
+    launcher: Launcher | None
 
     def build(self, *, timeout_seconds: float) -> Completed:
         """Runs the build command.
@@ -135,7 +151,7 @@ class _Program:
         """
         argv = ["bash", "-lc", self.spec.build]
         try:
-            return run_command(argv, cwd=self.workspace, timeout_seconds=timeout_seconds, hidden=self._hidden_folder())
+            return run_command(argv, cwd=self.workspace, timeout_seconds=timeout_seconds, launcher=self.launcher)
         except OSError as error:
             raise GradingInfraError(f"bash cannot run in the workspace: {error}") from error
 
@@ -146,14 +162,8 @@ class _Program:
             cwd=self.workspace,
             timeout_seconds=self.spec.per_case_timeout,
             stdin=case.stdin,
-            hidden=self._hidden_folder(),
+            launcher=self.launcher,
         )
-
-    def _hidden_folder(self) -> Path | None:
-        """The folder of the cases, unless the program itself or its working folder lies in it."""
-        folder = self.hidden.resolve()
-        used = (self.workspace, *(self.workspace / argument for argument in self.argv))
-        return None if any(path.resolve().is_relative_to(folder) for path in used) else folder
 
 
 def _grade_case(program: _Program, case: Case, judge: Path | None) -> dict[str, object] | None:

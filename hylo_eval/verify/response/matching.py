@@ -32,6 +32,10 @@ TIE_BREAK = 1e-6
 _LARGEST_FULL_MATRIX = 65_536
 """Entries above which columns that no optimum can use are left out first."""
 
+_SMALLEST_REDUCED = 40
+_CONTESTED = 0.8
+"""From this many rows on, and below this share of rows with a cheapest column of their own, reducing pays."""
+
 
 def matched_similarities(shape: Shape, predicted: ItemTable, truth: ItemTable, half_life_px: float) -> list[float]:
     """Similarities of the assigned pairs: one for each item of the shorter side.
@@ -70,12 +74,27 @@ def _cost_matrix(shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px
 def _assign(cost: Matrix) -> Indices:
     """The column of each row in an assignment of the least summed cost; rows are no more than columns."""
     cheapest = cost.argmin(axis=1)
-    if len(set(cheapest.tolist())) == len(cost):
+    distinct = len(set(cheapest.tolist()))
+    if distinct == len(cost):
         return cheapest  # every row has the column it likes best: nothing can be cheaper
+    if len(cost) >= _SMALLEST_REDUCED and len(cost) == cost.shape[1] and distinct < _CONTESTED * len(cost):
+        cost = _reduced(cost, cheapest)
     from scipy import optimize
 
     solve: Any = cast("Any", optimize).linear_sum_assignment
     return solve(cost)[1]
+
+
+def _reduced(cost: Matrix, cheapest: Indices) -> Matrix:
+    """A square cost less the minimum of each row, then of each column: every assignment loses the same sum.
+
+    The solver searches from prices of zero; with these it finds free columns in fewer steps.
+    """
+    import numpy as np
+
+    reduced = cost - cost[np.arange(len(cost)), cheapest][:, None]
+    reduced -= reduced.min(axis=0)
+    return reduced
 
 
 def _nearest_columns(shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float) -> ItemTable:

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import numpy as np
     from numpy.typing import NDArray
@@ -25,6 +25,9 @@ _SMALLEST_HALF_LIFE_PX = 1e-6
 
 _SAFE_CORNER = 1e150
 """Boxes with corners up to this size have finite areas."""
+
+_FEW_PAIRS = 2_048
+"""Pairs up to which the plain subtraction is the faster one."""
 
 _LARGEST_DISTANCE = 1e300
 """Larger distances are held here, so that sums over an assignment stay finite; their similarity is 0."""
@@ -85,7 +88,7 @@ def iou_matrix(rows: ItemTable, columns: ItemTable) -> Matrix:
     import numpy as np
 
     first, second = _vectors(rows), _vectors(columns)
-    if max(np.abs(vector).max() for vector in (*first, *second)) > _SAFE_CORNER:
+    if max(np.abs(first).max(), np.abs(second).max()) > _SAFE_CORNER:
         return np.array([[box_iou(a, b) for b in columns] for a in rows], dtype=np.float64)
     width = np.minimum(first[2][:, None], second[2])
     width -= np.maximum(first[0][:, None], second[0])
@@ -122,9 +125,9 @@ def distances_and_similarities(
 
 def _item_distances(
     shape: Shape,
-    first: Sequence[Matrix],
-    second: Sequence[Matrix],
-    measure: Callable[[Sequence[Matrix], Sequence[Matrix]], Matrix],
+    first: Matrix,
+    second: Matrix,
+    measure: Callable[[Matrix, Matrix], Matrix],
 ) -> Matrix:
     """Distances of points, or of undirected segments, as a measure of points gives them."""
     import numpy as np
@@ -138,24 +141,31 @@ def _item_distances(
     return np.minimum(direct, flipped, out=direct)
 
 
-def _squared_distances(first: Sequence[Matrix], second: Sequence[Matrix]) -> Matrix:
-    """Squared Euclidean distances of m points to n points, each given as x and y; shape (m, n)."""
-    x = first[0][:, None] - second[0]
-    y = first[1][:, None] - second[1]
-    x *= x
-    y *= y
-    x += y
-    return x
+def _squared_distances(first: Matrix, second: Matrix) -> Matrix:
+    """Squared Euclidean distances of m points to n points, given as (2, m) and (2, n); shape (m, n)."""
+    import numpy as np
+
+    if first.shape[1] * second.shape[1] < _FEW_PAIRS:
+        difference = first[:, :, None] - second[:, None, :]
+    else:
+        # (a, 1) times (1, -b): one rounding, as in a - b, at a third of the cost of the broadcast subtraction.
+        left, right = np.ones((*first.shape, 2)), np.ones((2, *second.shape)).swapaxes(0, 1)
+        left[:, :, 0] = first
+        np.negative(second, out=right[:, 1])
+        difference = left @ right
+    difference *= difference
+    return np.add(difference[0], difference[1], out=difference[0])
 
 
-def _far_distances(first: Sequence[Matrix], second: Sequence[Matrix]) -> Matrix:
+def _far_distances(first: Matrix, second: Matrix) -> Matrix:
     """Euclidean distances of points whose squares overflow; shape (m, n)."""
     import numpy as np
 
     return np.hypot(first[0][:, None] - second[0], first[1][:, None] - second[1])
 
 
-def _vectors(items: ItemTable) -> list[Matrix]:
+def _vectors(items: ItemTable) -> Matrix:
+    """The columns of a table as the rows of a matrix; shape (numbers of an item, items)."""
     import numpy as np
 
-    return [np.array(column, dtype=np.float64) for column in items.columns]
+    return np.array(items.columns, dtype=np.float64)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from hylo_eval.safety.bounds import ActionBounds
 from hylo_eval.traces import reader
 from hylo_eval.traces.layout import RunFolder, episode_id
 from hylo_eval.traces.reader import parse_trace
-from hylo_eval.traces.steps import NotPlain
+from hylo_eval.traces.steps import VOLATILE, NotPlain, stable_heads
 from tests import strategies
 from tests.episodes import FunctionAgent, ScriptedEnv, instance, task
 
@@ -120,7 +121,7 @@ def line_by_line(data: bytes) -> str:
         return outcome(data)
 
 
-def refuse(_: Any) -> Any:
+def refuse(*_: Any) -> Any:
     """No steps are plain."""
     raise NotPlain
 
@@ -147,6 +148,62 @@ def test_steps_read_together_are_what_they_are_one_by_one(
     except UnicodeEncodeError:
         return
     assert outcome(spoiled) == line_by_line(spoiled)
+
+
+def many_steps(data: bytes, count: int) -> bytes:
+    """The trace with so many steps, each behind the safety event that came before it."""
+    parts = data.splitlines(keepends=True)
+    pair = b"".join(parts[2:4])
+    pairs = [pair.replace(b'"index":0', b'"index":%d' % index) for index in range(count)]
+    return b"".join([*parts[:2], *pairs, parts[-1].replace(b'"steps":3', b'"steps":%d' % count)])
+
+
+@pytest.mark.parametrize("together", [1, 300, 1000, 5000])
+def test_a_long_trace_is_read_alike_in_parts_and_one_by_one(
+    data: bytes, monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    """Where one part of the lines ends and the next begins is not seen: same steps, same digests, same refusals."""
+    monkeypatch.setattr(reader, "_TOGETHER", together)
+    long = many_steps(data, 60)
+    assert [step.index for step in parse_trace(long).steps] == list(range(60))
+    torn = long[:-1]
+    repeated = long.replace(b'"step","index":40', b'"step","index":39')
+    for trace in (long, torn, repeated, long + long, b"\n" + long, long + b"\n"):
+        assert outcome(trace) == line_by_line(trace)
+
+
+@given(volatile=st.dictionaries(st.text(max_size=4), strategies.any_json, max_size=3), stable=strategies.any_json)
+def test_the_heads_of_steps_are_what_the_writer_hashed(volatile: dict[str, Any], stable: Any) -> None:
+    """Whatever stands in ``volatile``, braces in its texts included, the cut is before it or the line is not plain."""
+    head, last = (
+        json.dumps(value, separators=(",", ":")).encode() for value in ({"type": "step", "stable": stable}, volatile)
+    )
+    head = head[:-1]
+    line = head + VOLATILE + last + b"}"
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return  # such a line is refused before
+    try:
+        assert stable_heads([line + b"\n"] * 2) == (head, head)
+    except NotPlain:
+        assert line.count(VOLATILE) > 1
+
+
+def test_a_cut_inside_a_nested_object_is_no_cut() -> None:
+    """A line whose ``volatile`` stands deeper has another last member; its braces give it away."""
+    with pytest.raises(NotPlain):
+        stable_heads([b'{"type":"step","observation":{"x":1,"volatile":{"a":"{"}}}\n'])
+
+
+@pytest.mark.parametrize("seeds", [{"env": True}, {"env": "3"}, {"env": 1.0}, [1], None])
+def test_seeds_of_another_type_are_refused_in_every_trace_of_a_run(data: bytes, seeds: Any) -> None:
+    """Also where the start events of a run share what they have in common."""
+    parse_trace(data)
+    events = lines(data)
+    events[0]["seeds"] = seeds
+    with pytest.raises(TraceError, match="seeds"):
+        parse_trace(joined(events))
 
 
 STEP_ENDINGS = [

@@ -3,11 +3,13 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
-from hylo_eval.verify.response import matching
+from hylo_eval.verify.response import matching, similarity
 from hylo_eval.verify.response.coordinates import READ_ITEM, read_items
 from hylo_eval.verify.response.matching import matched_similarities
 from hylo_eval.verify.response.similarity import (
@@ -92,6 +94,29 @@ def test_leaving_columns_out_changes_nothing(many, few):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matching, "_LARGEST_FULL_MATRIX", 1)
         assert math.fsum(matched("point", many, few)) == pytest.approx(full, abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(40, 90), spread=st.sampled_from([3, 40, 900]))
+def test_the_reduced_cost_keeps_the_optimum(scale, seed, size, spread):
+    """Whatever is contested, the assignment costs what scipy's optimum of the plain matrix costs."""
+    draw = np.random.default_rng(seed)
+    points = [(draw.integers(0, spread, (size, 2)) * scale).tolist() for _ in range(2)]
+    cost, _ = matching._cost_matrix("point", *(read_items("point", side) for side in points), 30.0)
+    rows, columns = optimize.linear_sum_assignment(cost)
+    chosen = matching._assign(cost.copy())
+    assert sorted(chosen.tolist()) == list(range(size))
+    assert cost[rows, chosen].sum() == pytest.approx(cost[rows, columns].sum(), rel=1e-12, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_distances_are_those_of_the_plain_formula(count):
+    """Few pairs and many are measured in different ways, and both are exact for coordinates as floats hold them."""
+    draw = np.random.default_rng(3)
+    first, second = draw.normal(0, 300, (2, count)), draw.normal(0, 300, (2, count))
+    expected = (first[0][:, None] - second[0]) ** 2 + (first[1][:, None] - second[1]) ** 2
+    assert np.array_equal(similarity._squared_distances(first, second), expected)
 
 
 @given(BOX, BOX)
