@@ -66,6 +66,7 @@ def build_manifest(plan: Plan, setup: RunSetup, *, run_id: str, scorers: Sequenc
             "version": benchmark.version,
             "digest": benchmark.digest(),
             "split": plan.split,
+            **({"verifier": benchmark.verifier.to_dict()} if benchmark.verifier else {}),
         },
         "selection": {
             "episodes": len(plan.instances),
