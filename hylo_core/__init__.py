@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from hylo_core.task import InitSpec, InitStateRef, Predicate, SeedInit, SnapshotInit, TaskInstance, TaskSpec
     from hylo_core.trace import AgentInfo, EpisodeStatus, EpisodeTrace, GradeEvent
+    from hylo_core.verifier import VerifierRef
 
 _HOMES = {
     "ActionSlice": "spec",
@@ -54,6 +55,7 @@ _HOMES = {
     "TaskInstance": "task",
     "TaskProvider": "benchmark",
     "TaskSpec": "task",
+    "VerifierRef": "verifier",
     "compare_specs": "spec",
     "derive_seed": "seeds",
 }
@@ -88,6 +90,7 @@ __all__ = [
     "TaskInstance",
     "TaskProvider",
     "TaskSpec",
+    "VerifierRef",
     "compare_specs",
     "derive_seed",
 ]

@@ -7,11 +7,12 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import attrs
 
-from hylo_core.contract import Contract, boolean, check_integer, describe, integer, sequence_of, text
+from hylo_core.contract import Contract, boolean, check_integer, describe, instance_of, integer, sequence_of, text
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping
 from hylo_core.seeds import SEED_LIMIT
 from hylo_core.task import TaskInstance, TaskSpec, check_seed
+from hylo_core.verifier import VerifierRef
 
 
 def _splits(value: object) -> FrozenMapping[tuple[int, ...]]:
@@ -80,6 +81,7 @@ class Benchmark(Contract):
             (``asset.<path>``), the environment's alias and default options.
         episodes_per_task: Caps the seeds of a split for every task; no seed is ever repeated.
         max_steps: Horizons of single tasks by task id, in place of the TaskSpec's own.
+        verifier: What judges its episodes from outside, beside the success predicates; None for nothing.
     """
 
     id: str = attrs.field(validator=text(empty=False))
@@ -90,6 +92,7 @@ class Benchmark(Contract):
     metadata: Mapping[str, str] = attrs.field(factory=FrozenMapping[str], converter=_text_mapping("metadata"))
     episodes_per_task: int | None = attrs.field(default=None, validator=integer(minimum=1, optional=True))
     max_steps: Mapping[str, int] = attrs.field(factory=FrozenMapping[int], converter=_step_overrides)
+    verifier: VerifierRef | None = attrs.field(default=None, validator=instance_of(VerifierRef, optional=True))
 
     def __attrs_post_init__(self) -> None:
         if not self.tasks:

@@ -9,7 +9,7 @@
         ├── SafetyAbort              a safety filter stopped the episode
         ├── TraceError(path, line)   a trace that cannot be read
         ├── QueueError               the work queue refuses
-        └── VerificationError(ref)   a verifier failed; never a reward of zero
+        └── VerificationError(ref)   a verifier failed: its kind, its ref and the cause; never a reward of zero
 """
 
 from __future__ import annotations
@@ -78,13 +78,16 @@ class QueueError(EvalError):
 
 
 class VerificationError(EvalError):
-    """A verifier failed. Never turned into a reward.
+    """A verifier failed. Never turned into a reward; ``__cause__`` is what happened underneath.
 
     Attributes:
         ref: Which verifier.
+        reason: What went wrong, in one line.
+        kind: ``rubric``, ``plugin`` or ``endpoint``; empty where that is not known.
     """
 
-    def __init__(self, ref: str, reason: str) -> None:
+    def __init__(self, ref: str, reason: str, *, kind: str = "") -> None:
         self.ref = ref
-        self.reason = reason
-        super().__init__(f"verifier {ref!r}: {reason}")
+        self.reason = " ".join(reason.split())
+        self.kind = kind
+        super().__init__(f"{kind} verifier {ref!r}: {self.reason}".lstrip())

@@ -111,6 +111,12 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "the answer under the task's params.verifier, in process",
         ),
         Plugin("grade", "hylo_eval.scoring.grade:GradeScorer", "the latest grade that a verdict grader recorded"),
+        Plugin("verifier_reward", "hylo_eval.scoring.graded:VerifierReward", "the reward that a verifier gave"),
+        Plugin(
+            "graded_success",
+            "hylo_eval.scoring.graded:GradedSuccess",
+            "success as graders judged it; abstains where they disagree",
+        ),
     ),
     "safety": (
         Plugin("finite", "hylo_eval.safety.finite:NonFiniteGuard", "refuses actions that are not finite"),
@@ -121,8 +127,16 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
     "graders": (
         Plugin(
             "verdict",
-            "hylo_eval.grading.verdict:VerdictGrader",
+            "hylo_eval.evaluation.graders:make_verdict",
             "a verifier.toml of any mode, on a workspace or an answer",
+        ),
+        Plugin("verifier", "hylo_eval.evaluation.graders:make_verifier", "a rubric, a plugin or an endpoint"),
+        Plugin("vlm_judge", "hylo_eval.evaluation.graders:make_vlm_judge", "a model that looks at the recorded video"),
+        Plugin("operator", "hylo_eval.evaluation.graders:make_operator", "a person at the terminal"),
+        Plugin(
+            "predicate",
+            "hylo_eval.evaluation.graders:make_predicate",
+            "replays the actions in the simulator and asks for success again",
         ),
     ),
 }

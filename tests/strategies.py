@@ -6,7 +6,7 @@ import string
 
 from hypothesis import strategies as st
 
-from hylo_core import Benchmark, InitStateRef, Predicate, SeedInit, SnapshotInit, TaskSpec
+from hylo_core import Benchmark, InitStateRef, Predicate, SeedInit, SnapshotInit, TaskSpec, VerifierRef
 
 names = st.text(string.ascii_letters + string.digits + "_/-", min_size=1, max_size=12).filter(lambda name: name.strip())
 texts = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -80,4 +80,5 @@ def benchmarks(draw: st.DrawFn) -> Benchmark:
         requires_privileged=draw(st.booleans()),
         metadata=draw(st.dictionaries(names, texts, max_size=3)),
         episodes_per_task=draw(st.none() | st.integers(1, 20)),
+        verifier=draw(st.none() | st.just(VerifierRef("plugin", "verify:score"))),
     )

@@ -34,8 +34,12 @@ _PACKAGES = ("numpy", "scipy", "gymnasium", "mujoco", "torch")
 
 def build_config(plan: Plan, setup: RunSetup) -> dict[str, Any]:
     """All that must not change while a run goes on, as JSON. It holds what was asked for, not every single instance."""
+    verifier = plan.benchmark.verifier
     return {
-        "benchmark": plan.benchmark_ref.to_dict(),
+        "benchmark": {
+            **plan.benchmark_ref.to_dict(),
+            **({} if verifier is None else {"verifier": verifier.to_dict()}),
+        },
         "selection": thaw(plan.selection),
         "overrides": dict(plan.overrides),
         "agent": {**setup.agent.to_dict(), "spec": setup.agent_spec.to_dict(), **thaw(setup.agent_ref)},

@@ -20,6 +20,7 @@ SCORER_ERROR = "scorer_error"
 TRACE_MISSING = "trace_missing"
 TRACE_UNREADABLE = "trace_unreadable"
 NOT_GRADED = "not_graded"
+GRADERS_DISAGREE = "graders_disagree"
 INVALID_TASK = "invalid_task"
 NO_VERIFIER = "no_verifier"
 NOT_PURE = "not_pure"
@@ -42,6 +43,7 @@ REASONS = {
     TRACE_MISSING: "there is no trace where the log says one is",
     TRACE_UNREADABLE: "the trace cannot be read, or was changed after the episode",
     NOT_GRADED: "nobody has judged the episode yet",
+    GRADERS_DISAGREE: "one grader judged the episode a success and another a failure",
     INVALID_TASK: "the task's own verifier cannot be met by any answer",
     NO_VERIFIER: "the task carries no verifier",
     NOT_PURE: "the task's verifier needs a process or a network, which a scorer may not use",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +27,21 @@ MAX_GRADE_BYTES: Final = 1 << 20
 
 
 def append_grade(path: Path | str, event: GradeEvent, *, fsync: bool = False) -> GradeEvent:
-    """Append a judgement to a finished trace, under an exclusive lock of the file.
+    """Append a judgement to a finished trace; see :func:`append_grade_unless`."""
+    appended = append_grade_unless(path, event, _nothing_stands, fsync=fsync)
+    if appended is None:
+        raise AssertionError("unreachable: nothing stood in the way")
+    return appended
+
+
+def append_grade_unless(
+    path: Path | str,
+    event: GradeEvent,
+    stands: Callable[[Sequence[GradeEvent]], bool],
+    *,
+    fsync: bool = False,
+) -> GradeEvent | None:
+    """Append a judgement to a finished trace, under an exclusive lock of the file, unless another stands already.
 
     A torn tail after the end event (a grader killed while writing) is cut off first. The grade is one write; when it
     fails, the file is as it was. ``trace_sha256`` and ``behaviour_sha256`` of the episode do not change.
@@ -34,10 +49,12 @@ def append_grade(path: Path | str, event: GradeEvent, *, fsync: bool = False) ->
     Args:
         path: The trace.
         event: The judgement, its ``prev_sha256`` left empty.
+        stands: Asked under the lock about the grades in the trace; True leaves the file as it is. Of two processes
+            that judge the same episode at once, so one writes.
         fsync: Force the bytes to disk, for power loss.
 
     Returns:
-        The event as written, with the digest of all bytes before it.
+        The event as written, with the digest of all bytes before it; None when another stands.
 
     Raises:
         EvalError: The event has a ``prev_sha256`` already, or is larger than a mebibyte.
@@ -57,7 +74,7 @@ def append_grade(path: Path | str, event: GradeEvent, *, fsync: bool = False) ->
     try:
         # Closing the file releases the lock, and so does the death of the process.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        return _append(descriptor, path, event, fsync=fsync)
+        return _append(descriptor, path, event, stands, fsync=fsync)
     except OSError as error:
         raise TraceError(path, 0, f"cannot be graded: {error.strerror}") from error
     finally:
@@ -98,7 +115,13 @@ def check_grades(path: Path | str) -> tuple[GradeEvent, ...]:
     return trace.grades
 
 
-def _append(descriptor: int, path: Path, event: GradeEvent, *, fsync: bool) -> GradeEvent:
+def _nothing_stands(_: Sequence[GradeEvent]) -> bool:
+    return False
+
+
+def _append(
+    descriptor: int, path: Path, event: GradeEvent, stands: Callable[[Sequence[GradeEvent]], bool], *, fsync: bool
+) -> GradeEvent | None:
     """Append under the lock that the caller holds."""
     if not os.path.samestat(os.fstat(descriptor), path.stat()):
         raise TraceError(path, 0, "was replaced while it was opened for grading; try again")
@@ -106,6 +129,8 @@ def _append(descriptor: int, path: Path, event: GradeEvent, *, fsync: bool) -> G
     trace = parse_trace(data, path)
     if trace.end is None:
         raise TraceError(path, 0, "has no end event: only a finished episode can be graded")
+    if stands(trace.grades):
+        return None
     whole = _whole(data)
     digest = f"sha256:{hashlib.sha256(memoryview(data)[:whole]).hexdigest()}"
     chained = attrs.evolve(event, prev_sha256=digest)

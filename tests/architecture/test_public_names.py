@@ -41,6 +41,7 @@ PUBLIC = {
         "TaskInstance",
         "TaskProvider",
         "TaskSpec",
+        "VerifierRef",
         "compare_specs",
         "derive_seed",
     ],

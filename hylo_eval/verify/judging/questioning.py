@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Any, Final
 
 import attrs
@@ -54,7 +55,7 @@ class Judge:
         """The model that is asked."""
         return self.connection.chosen_model(self.spec.model)
 
-    def ask(self, prompt: str, *, allowed: frozenset[float]) -> Judgement:
+    def ask(self, prompt: str, *, allowed: Container[float]) -> Judgement:
         """Asks until a reply ends in an allowed score.
 
         A reply that was cut off by its length is asked for once more with the larger budget, if there is one.
@@ -107,7 +108,7 @@ class Judge:
         )
 
 
-def score_of(reply: str, allowed: frozenset[float]) -> float | None:
+def score_of(reply: str, allowed: Container[float]) -> float | None:
     """The score that the reply's last line states; None when it states none, or one that is not allowed."""
     match = _SCORE.fullmatch(reply.strip().rpartition("\n")[2].strip())
     if match is None:
