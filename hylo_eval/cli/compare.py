@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hylo_eval.cli.terminal import console
+from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:
@@ -51,10 +52,11 @@ def compare(**options: Any) -> int:
     summary = _summarise(evidence, options)
     if options["figure"] is not None:
         _draw(options["figure"], evidence, summary)
-    if options["as_json"]:
-        from hylo_eval.report.documents import compare_document
+    from hylo_eval.report.documents import compare_document
 
-        click.echo(json.dumps(compare_document(evidence, summary), indent=2))
+    document = keep_record(options["run_root"], compare_document(evidence, summary))
+    if options["as_json"]:
+        click.echo(json.dumps(document, indent=2))
         return 0
     from hylo_eval.compare.summary import BinarySummary
     from hylo_eval.report.sections import binary_sections, evidence_section, graded_sections
@@ -71,6 +73,17 @@ def compare(**options: Any) -> int:
 
         print_sections(console(), sections)
     return 0
+
+
+def keep_record(run_root: Path, document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put a comparison on record; what it showed was seen whether or not that can be written."""
+    from hylo_eval.evaluation.comparison_records import write_record
+
+    try:
+        return write_record(run_root, document)[1]
+    except EvalError as error:
+        console(stderr=True).print(f"warning: this look is not on record: {printable_line(error.message)}")
+        return document
 
 
 def read_pair(options: dict[str, Any], *, unfinished_refused: bool) -> PairedEvidence:

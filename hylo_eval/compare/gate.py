@@ -10,6 +10,7 @@ from hylo_eval.compare.continuous import compare_continuous
 from hylo_eval.compare.decision import Decision, GateRule, decide
 from hylo_eval.compare.evidence import PairedEvidence
 from hylo_eval.compare.guards import Guard, margin_guard, rise_guard
+from hylo_eval.compare.looking import Look, look
 from hylo_eval.compare.permutation import paired_permutation
 from hylo_eval.compare.summary import KNOWN_METRICS, BinarySummary, metric_of, summarise_binary
 
@@ -47,12 +48,22 @@ class GatePolicy:
     intersect: bool = False
     log_only: bool = False
 
+    def __attrs_post_init__(self) -> None:
+        if self.rule.sequential and self.intersect:
+            raise ContractError("a sequential rule looks at one declared order. fix: leave it out", path="intersect")
+        if self.rule.sequential and self.max_latency_regression is not None:
+            raise ContractError(
+                "its interval is not valid at several looks. fix: leave it out, or --sequential",
+                path="max_latency_regression",
+            )
+
     def words(self) -> str:
         """The whole policy as sentences, to be printed before the verdict."""
         sentences = [f"Metric: {self.metric}, where 1 is a success.", self.rule.words()]
         if self.safety_must_not_rise:
+            kind = "anytime-valid" if self.rule.sequential else "paired one-sided"
             sentences.append(
-                "Safety interventions must not rise: the gate fails if the paired one-sided p-value for a rise is at "
+                f"Safety interventions must not rise: the gate fails if the {kind} p-value for a rise is at "
                 f"most {self.rule.alpha:g}."
             )
         if self.max_latency_regression is not None:
@@ -79,25 +90,32 @@ class GateOutcome:
         evidence: What it was asked of.
         summary: The comparison by the primary metric.
         decision: The verdict and its reasons.
+        look: The look it is, under a sequential rule.
     """
 
     policy: GatePolicy
     evidence: PairedEvidence
     summary: BinarySummary
     decision: Decision
+    look: Look | None = None
 
 
 def apply_policy(policy: GatePolicy, evidence: PairedEvidence) -> GateOutcome:
     """Decide.
 
     Raises:
-        EvalError: A run does not have the metric.
+        EvalError: A run does not have the metric; or no declared order is on record for a sequential rule.
         ContractError: The metric is not one of 0 and 1.
     """
     metric = metric_of(evidence, policy.metric, None if policy.metric in KNOWN_METRICS else "higher")
     if not metric.binary:
         raise ContractError(f"{metric.name} measures something; a gate decides by a metric of 0 and 1", path="metric")
     rule = policy.rule
+    if rule.sequential:
+        guarded = SAFETY if policy.safety_must_not_rise else None
+        found = look(rule, evidence, metric.name, guarded=guarded)
+        summary = summarise_binary(found.evidence, metric, alpha=rule.alpha, power=rule.power)
+        return GateOutcome(policy=policy, evidence=found.evidence, summary=summary, decision=found.decision, look=found)
     summary = summarise_binary(evidence, metric, alpha=rule.alpha, power=rule.power)
     decision = decide(
         rule,

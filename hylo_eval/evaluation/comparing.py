@@ -17,8 +17,10 @@ from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeStatus, Episode
 from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidence, Start
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.v01 import EvalLog, Sample, read_evallog
+from hylo_eval.evaluation.finished_traces import finished_samples
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.manifest import MANIFEST_SCHEMA
+from hylo_eval.evaluation.order_file import read_order
 from hylo_eval.evaluation.plan import declared_order
 from hylo_eval.evaluation.scores import score_trace
 from hylo_eval.plugins import BUILT_IN
@@ -52,12 +54,13 @@ def find_run(name: str, run_root: Path) -> RunFolder:
     )
 
 
-def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
+def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False) -> RunEvidence:
     """Read a run as evidence.
 
     Args:
         run: The run folder.
         traces: Whether to read every trace again and check the log against it; otherwise the log is believed.
+        running: Whether a run without a log, which goes on or was killed, is read from its finished traces.
 
     Returns:
         The evidence. What contradicts itself is a fault of it and no error, so that all of it can be shown at once.
@@ -67,15 +70,22 @@ def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
     """
     manifest = _read_manifest(run.manifest)
     path = run.evallog if run.evallog.exists() else run.partial_evallog
-    if not path.exists():
+    if path.exists():
+        log = read_evallog(path)
+        samples = log.samples
+        conditions = _conditions(manifest, run.manifest, log_sha256=_file_digest(path))
+        faults = [*_log_faults(log, conditions)]
+    elif running and traces:
+        samples = finished_samples(run, max_attempts=_take(manifest, "max_attempts", int, run.manifest))
+        log_sha256 = digest([str(run.path), *(sample.episode_id for sample in samples)])
+        conditions = _conditions(manifest, run.manifest, log_sha256=log_sha256)
+        faults: list[str] = []
+    else:
         raise EvalError(f"{run.path} holds no log", fix="the run must at least have been started: hylo-eval run")
-    log = read_evallog(path)
-    conditions = _conditions(manifest, run.manifest, log_sha256=_file_digest(path))
-    faults = [*_log_faults(log, conditions)]
     outcomes: dict[str, EpisodeOutcome] = {}
     instances: list[TaskInstance] = []
     reader = _TraceReader(run, conditions)
-    for sample in log.samples:
+    for sample in samples:
         if sample.key in outcomes:
             faults.append(f"lists {sample.key} twice")
             continue
@@ -88,10 +98,20 @@ def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
             outcomes[sample.key] = reader.outcome(sample, trace)
             instances.append(trace.instance)
     finished = path == run.evallog
+    # The traces of a whole run tell its order by themselves.
+    order = () if finished and traces else read_order(run, conditions.keys_digest)
     if finished and not faults:
-        faults += _selection_faults(manifest, run.manifest, conditions.benchmark.id, log, instances if traces else None)
+        ordered = [instance.key for instance in declared_order(conditions.benchmark.id, instances)]
+        faults += _selection_faults(manifest, run.manifest, len(samples), ordered, instances if traces else None)
+        if traces and not faults:
+            order = tuple(ordered)
     return RunEvidence(
-        conditions=conditions, outcomes=outcomes, finished=finished, traces_read=traces, faults=tuple(faults)
+        conditions=conditions,
+        outcomes=outcomes,
+        finished=finished,
+        traces_read=traces,
+        faults=tuple(faults),
+        order=order,
     )
 
 
@@ -202,16 +222,19 @@ def _log_faults(log: EvalLog, conditions: RunConditions) -> Iterator[str]:
 
 
 def _selection_faults(
-    manifest: Mapping[str, Any], path: Path, benchmark: str, log: EvalLog, instances: Sequence[TaskInstance] | None
+    manifest: Mapping[str, Any],
+    path: Path,
+    logged: int,
+    ordered: Sequence[str],
+    instances: Sequence[TaskInstance] | None,
 ) -> Iterator[str]:
     """A log from which episodes are missing is not the log of the run that was planned."""
     selection = _take(manifest, "selection", dict, path)
     planned = _take(selection, "episodes", int, path)
-    if planned != len(log.samples):
-        yield f"planned {planned} episodes, but its log holds {len(log.samples)}"
+    if planned != logged:
+        yield f"planned {planned} episodes, but its log holds {logged}"
     elif instances is not None:
-        keys = digest([instance.key for instance in declared_order(benchmark, instances)])
-        if keys != _take(selection, "keys_digest", str, path):
+        if digest(ordered) != _take(selection, "keys_digest", str, path):
             yield "holds other instances than were planned"
         # A log lists its samples in the benchmark's order, so the tasks come in the order the manifest's digest has.
         tasks = {instance.spec.id: instance.spec.to_dict() for instance in instances}
@@ -228,6 +251,7 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
     scorers = _take(manifest, "scorers", list, path)
     if not _texts(scorers):
         raise EvalError(f"{path}: scorers: must be a list of texts")
+    selection = _take(manifest, "selection", dict, path)
     versions = _take(manifest, "versions", dict, path)
     if not _texts(list(versions.values())):
         raise EvalError(f"{path}: versions: must hold texts")
@@ -251,6 +275,9 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         env=_take(manifest, "env", dict, path),
         safety=tuple(safety),
         hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
+        agent_digest=digest(agent),
+        planned=_take(selection, "episodes", int, path),
+        keys_digest=_take(selection, "keys_digest", str, path),
     )
 
 

@@ -23,6 +23,7 @@ from hylo_eval.envs.protocol import EnvFactory
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog.v01 import EvalLog, write_evallog
 from hylo_eval.evaluation.manifest import RunSetup, build_manifest, write_manifest
+from hylo_eval.evaluation.order_file import write_order
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.preflight import check_arguments, preflight
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
@@ -168,6 +169,7 @@ def evaluate(
         content = build_manifest(plan, setup, run_id=run.run_id, scorers=names)
         run.create()
         write_manifest(content, run.manifest)
+        write_order(plan, run)
         done: list[Episode] = []
         conclude = partial(_conclude, plan, setup, run, scorers, done, differences)
         try:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
 from hylo_eval.compare.evidence import Difference, PairedEvidence, RunEvidence
 from hylo_eval.compare.gate import GateOutcome, GatePolicy
+from hylo_eval.compare.ledger import COMPARISON_SCHEMA, Ledger
+from hylo_eval.compare.looking import Look
 from hylo_eval.compare.pairing import PairedComparison
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.table import PairTable
-
-COMPARISON_SCHEMA: Final = "hylo.comparison/v0.1"
 
 
 def compare_document(evidence: PairedEvidence, summary: BinarySummary | GradedSummary) -> dict[str, Any]:
@@ -42,7 +43,24 @@ def gate_document(outcome: GateOutcome, *, exit_code: int) -> dict[str, Any]:
         "effect": attrs.asdict(decision.effect),
         "tipping_point": attrs.asdict(decision.tipping_point) if decision.tipping_point else None,
         "guards": [attrs.asdict(guard) for guard in decision.guards],
+        "look": look_document(outcome.look) if outcome.look else None,
     }
+
+
+def ledger_document(ledger: Ledger, notes: Sequence[str]) -> dict[str, Any]:
+    """The looks at a split before this one."""
+    return {
+        "looks": len(ledger.looks),
+        "gates": sum(look.kind == "gate" for look in ledger.looks),
+        "candidates": list(ledger.candidates),
+        "unreadable": ledger.unreadable,
+        "words": list(notes),
+    }
+
+
+def look_document(look: Look) -> dict[str, Any]:
+    """One look under the sequential rule."""
+    return {**attrs.asdict(look.test), "beyond_the_prefix": look.beyond}
 
 
 def refusal_document(policy: GatePolicy, differences: tuple[Difference, ...], *, exit_code: int) -> dict[str, Any]:
@@ -67,8 +85,8 @@ def policy_document(policy: GatePolicy) -> dict[str, Any]:
 def _evidence(evidence: PairedEvidence) -> dict[str, Any]:
     return {
         "benchmark": evidence.candidate.conditions.benchmark.to_dict(),
-        "candidate": _run(evidence.candidate),
-        "parent": _run(evidence.parent),
+        "candidate": run_document(evidence.candidate),
+        "parent": run_document(evidence.parent),
         "traces_read": evidence.traces_read,
         "intersected": evidence.intersected,
         "allowed": [{"name": item.name, "sentence": item.sentence} for item in evidence.allowed],
@@ -79,12 +97,14 @@ def _evidence(evidence: PairedEvidence) -> dict[str, Any]:
     }
 
 
-def _run(run: RunEvidence) -> dict[str, Any]:
+def run_document(run: RunEvidence) -> dict[str, Any]:
+    """Which run it was."""
     conditions = run.conditions
     return {
         "run_id": conditions.run_id,
         "agent": conditions.agent_name,
         "version": conditions.agent_version,
+        "agent_digest": conditions.agent_digest,
         "created_at": conditions.created_at,
         "config_digest": conditions.config_digest,
         "log_sha256": conditions.log_sha256,

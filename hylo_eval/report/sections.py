@@ -12,6 +12,7 @@ import attrs
 from hylo_eval.compare.cluster import ClusterComparison
 from hylo_eval.compare.evidence import PairedEvidence, RunEvidence
 from hylo_eval.compare.gate import GateOutcome
+from hylo_eval.compare.looking import Look
 from hylo_eval.compare.pairing import PairedComparison
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.tango import Interval
@@ -118,12 +119,15 @@ def gate_sections(outcome: GateOutcome) -> tuple[Section, ...]:
     """The verdict, then what it rests on."""
     decision = outcome.decision
     facts = [("coverage", percent(decision.coverage))]
+    if outcome.look is not None:
+        facts += _look_facts(outcome.look)
     if decision.tipping_point is not None and decision.tipping_point.abstained:
         facts.append(("tipping point", decision.tipping_point.words()))
     verdict = Section(
         title=f"verdict: {decision.verdict}",
         sentences=(
             *(f"{reason}." for reason in decision.reasons),
+            *(("fixed p-values below hold for a single look and decide nothing here.",) if outcome.look else ()),
             *(f"allowed, {item.name}: {item.sentence}." for item in outcome.evidence.allowed),
             *(f"{note}." for note in outcome.evidence.notes),
         ),
@@ -132,6 +136,18 @@ def gate_sections(outcome: GateOutcome) -> tuple[Section, ...]:
     # Exceptions and notes stand in the verdict itself, so the evidence need not say them again.
     plain = attrs.evolve(outcome.evidence, allowed=(), notes=())
     return (verdict, evidence_section(plain), *binary_sections(outcome.summary))
+
+
+def _look_facts(look: Look) -> list[tuple[str, str]]:
+    test = look.test
+    facts = [
+        ("looked at", f"{test.n_looked} of {test.n_declared} declared pairs"),
+        ("p at any look, candidate better", p_value(test.p_value, test.log10_p)),
+        ("p at any look, parent better", p_value(test.reverse_p_value, test.reverse_log10_p)),
+    ]
+    if look.beyond:
+        facts.append(("not looked at", f"{look.beyond} finished pairs that come after one that is missing"))
+    return facts
 
 
 def _binary_facts(summary: BinarySummary) -> Iterator[tuple[str, str]]:

@@ -52,6 +52,11 @@ class RunFolder:
         return self.path / "manifest.json"
 
     @property
+    def order(self) -> Path:
+        """The instance keys in the order declared before the first episode."""
+        return self.path / "order.json"
+
+    @property
     def evallog(self) -> Path:
         """The first scoring of the whole run."""
         return self.path / "evallog.json"
