@@ -120,8 +120,21 @@ def gate(**options: Any) -> int:
     return conclude(judged, options)
 
 
-def conclude(judged: JudgedGate, options: dict[str, Any]) -> int:
-    """Write the record and the reports of a gate, print it, and give its exit code."""
+def conclude(
+    judged: JudgedGate,
+    options: Mapping[str, Any],
+    *,
+    first: Section | None = None,
+    members: Mapping[str, Any] | None = None,
+) -> int:
+    """Write the record and the reports of a gate, print it, and give its exit code.
+
+    Args:
+        judged: The gate.
+        options: Of the command line.
+        first: What is to stand before the verdict.
+        members: Further members of the record.
+    """
     from hylo_eval.cli.sections import print_sections
     from hylo_eval.report.documents import gate_document, ledger_document
     from hylo_eval.report.junit import gate_cases
@@ -130,13 +143,15 @@ def conclude(judged: JudgedGate, options: dict[str, Any]) -> int:
     outcome = judged.outcome
     code = EXIT_CODES[outcome.decision.verdict]
     verdict, *rest = gate_sections(outcome)
-    sections = (verdict, Section(title="ledger", sentences=tuple(f"{note}." for note in judged.notes)), *rest)
+    head = () if first is None else (first,)
+    sections = (*head, verdict, Section(title="ledger", sentences=tuple(f"{note}." for note in judged.notes)), *rest)
     rule = Section(title="rule", sentences=(outcome.policy.words(),))
     document = {
         **gate_document(outcome, exit_code=code),
         "ledger": ledger_document(judged.ledger, judged.notes),
         "declared_at": judged.declared_at or None,
         "confirms": judged.confirms or None,
+        **(members or {}),
     }
     path, document = _write(options, document, gate_cases(outcome), (rule, *sections))
     with _readers_may_leave():

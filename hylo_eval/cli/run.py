@@ -133,14 +133,15 @@ def evaluate_command(**options: Any) -> EvalResult:
         raise
     finally:
         progress.close()
-        _close_agent(agent.value)
+        close_agent(agent.value)
 
 
 def _announce_stop() -> None:
     console(stderr=True).print("stopping after this step; once more to stop at once")
 
 
-def _close_agent(agent: Any) -> None:
+def close_agent(agent: Any) -> None:
+    """Close an agent; what it raises is a warning."""
     try:
         agent.close()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the run is on disk: this changes none of it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 
 import attrs
 
@@ -75,7 +76,10 @@ def look(rule: GateRule, evidence: PairedEvidence, metric: str, *, guarded: str 
     if not rule.sequential:
         raise ContractError("is not sequential. fix: use decide", path="rule")
     order = declared_order(evidence)
-    scores: dict[Side, Scores] = {side: _judged(rule, evidence, side, metric) for side in _SIDES}
+    scores: dict[Side, Scores] = {
+        side: judged_scores(rule, side, evidence.scores(side, metric), evidence.reasons(side, metric))
+        for side in _SIDES
+    }
     prefix = longest_finished_prefix(order, scores["candidate"], scores["parent"])
     seen = evidence.narrowed(frozenset(order[: len(prefix)]))
     test = sequential_test(prefix, n_declared=len(order), alpha=rule.alpha)
@@ -109,18 +113,17 @@ def look(rule: GateRule, evidence: PairedEvidence, metric: str, *, guarded: str 
     return Look(evidence=seen, test=test, decision=decision, beyond=len(finished) - len(prefix))
 
 
-_SIDES: tuple[Side, Side] = ("candidate", "parent")
-
-
-def _judged(rule: GateRule, evidence: PairedEvidence, side: Side, metric: str) -> Scores:
+def judged_scores(rule: GateRule, side: Side, scores: Scores, reasons: Mapping[str, str]) -> Scores:
     """A side's scores with its abstentions counted as the rule says."""
-    scores, reasons = evidence.scores(side, metric), evidence.reasons(side, metric)
     if side == "candidate" and rule.agent_errors == "fail":
         scores = with_failures(scores, reasons, (AGENT_ERROR,))
     if rule.worst_case:
         worst = 0.0 if side == "candidate" else 1.0
         scores = {key: worst if score is None else score for key, score in scores.items()}
     return scores
+
+
+_SIDES: tuple[Side, Side] = ("candidate", "parent")
 
 
 def _words(test: SequentialLook) -> str:

@@ -54,6 +54,15 @@ def find_run(name: str, run_root: Path) -> RunFolder:
     )
 
 
+def read_conditions(run: RunFolder) -> RunConditions:
+    """Under which conditions a run comes about, whether or not it has a log yet.
+
+    Raises:
+        EvalError: The manifest is missing, cannot be read or breaks its schema.
+    """
+    return _conditions(_read_manifest(run.manifest), run.manifest, log_sha256="")
+
+
 def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False) -> RunEvidence:
     """Read a run as evidence.
 
@@ -142,21 +151,15 @@ class _TraceReader:
 
     def outcome(self, sample: Sample, trace: EpisodeTrace) -> EpisodeOutcome:
         """What the trace says; scorers that are not ours are taken from the log, their reasons from the status."""
-        scores: dict[str, float | None] = {name: score.value for name, score in self._scores.items()}
-        reasons = {name: _reason(score) for name, score in self._scores.items() if score.value is None}
+        found = episode_outcome(trace, self._scores)
+        scores, reasons = dict(found.scores), dict(found.reasons)
         abstained = abstention(trace)
         for name, value in sample.scores.items():
             if name not in scores:
                 scores[name] = value
                 if value is None and abstained is not None:
                     reasons[name] = _reason(abstained)
-        return EpisodeOutcome(
-            scores=scores,
-            reasons=reasons,
-            task_digest=trace.instance.spec.digest(),
-            start=_start(trace),
-            tags=trace.instance.spec.tags,
-        )
+        return attrs.evolve(found, scores=scores, reasons=reasons)
 
     def _wrong(self, sample: Sample, trace: EpisodeTrace) -> Iterator[str]:
         if trace.end is None:
@@ -184,6 +187,17 @@ class _TraceReader:
         for name, score in self._scores.items():
             if name in sample.scores and sample.scores[name] != score.value:
                 yield f"the log records {name} {_number(sample.scores[name])}, the trace says {_number(score.value)}"
+
+
+def episode_outcome(trace: EpisodeTrace, scores: Mapping[str, Score]) -> EpisodeOutcome:
+    """What came out of an episode, by its trace and what scorers say of it."""
+    return EpisodeOutcome(
+        scores={name: score.value for name, score in scores.items()},
+        reasons={name: _reason(score) for name, score in scores.items() if score.value is None},
+        task_digest=trace.instance.spec.digest(),
+        start=_start(trace),
+        tags=trace.instance.spec.tags,
+    )
 
 
 def _start(trace: EpisodeTrace) -> Start | None:
