@@ -117,7 +117,7 @@ def _binary(summary: BinarySummary) -> dict[str, Any]:
     return {
         "alpha": summary.alpha,
         "scope": summary.scope,
-        **_paired(summary.comparison),
+        **paired_document(summary.comparison),
         "effect": attrs.asdict(summary.effect),
         "attainability": summary.attainability,
         "scenarios": [
@@ -126,7 +126,7 @@ def _binary(summary: BinarySummary) -> dict[str, Any]:
         ],
         "by": summary.by,
         "groups": [
-            {"label": row.label, "adjusted_regression_p": row.adjusted_regression_p, **_paired(row.comparison)}
+            {"label": row.label, "adjusted_regression_p": row.adjusted_regression_p, **paired_document(row.comparison)}
             for row in summary.groups
         ],
         "new_tasks": attrs.asdict(summary.new_tasks) if summary.new_tasks else None,
@@ -151,7 +151,8 @@ def _graded(summary: GradedSummary) -> dict[str, Any]:
     }
 
 
-def _paired(comparison: PairedComparison) -> dict[str, Any]:
+def paired_document(comparison: PairedComparison) -> dict[str, Any]:
+    """Counts and tests of paired outcomes."""
     return {
         **_table(comparison.table),
         "p_value": comparison.p_value,

@@ -27,8 +27,9 @@ class Section:
         title: Its heading; empty for none.
         sentences: Whole sentences.
         facts: Labels and values.
-        headers: Of the table's columns; the last ones are numbers.
+        headers: Of the table's columns.
         rows: Of the table.
+        text_columns: How many columns hold text, from the first on; the others hold numbers.
     """
 
     title: str = ""
@@ -36,6 +37,7 @@ class Section:
     facts: tuple[tuple[str, str], ...] = ()
     headers: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    text_columns: int = 1
 
 
 def evidence_section(evidence: PairedEvidence) -> Section:
