@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where runs are looked for by id.",
 )
-@click.option("--figure", type=click.Path(path_type=Path), default=None, metavar="FILE.svg", help="Draw every pair.")
+@click.option(
+    "--figure", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Draw every pair: SVG or PNG."
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Markdown on standard output.")
 def compare(**options: Any) -> int:
@@ -46,8 +48,10 @@ def compare(**options: Any) -> int:
     """
     if options["as_json"] and options["as_markdown"]:
         raise EvalError("--json and --markdown are two forms of one output; choose one")
-    if options["figure"] is not None and options["figure"].suffix != ".svg":
-        raise EvalError(f"a figure is an SVG file, not {options['figure'].name!r}", fix="--figure comparison.svg")
+    if options["figure"] is not None:
+        from hylo_eval.report.drawing import require_format
+
+        require_format(options["figure"])
     evidence = read_pair(options, unfinished_refused=True)
     summary = _summarise(evidence, options)
     if options["figure"] is not None:
@@ -121,10 +125,11 @@ def _summarise(evidence: PairedEvidence, options: dict[str, Any]) -> BinarySumma
 def _draw(path: Path, evidence: PairedEvidence, summary: BinarySummary | GradedSummary) -> None:
     from hylo_eval.compare.summary import BinarySummary
     from hylo_eval.evaluation.comparison_records import write_report
-    from hylo_eval.report.figure import render_figure
+    from hylo_eval.report.drawing import render
+    from hylo_eval.report.figure import draw_comparison
 
     if not isinstance(summary, BinarySummary):
         raise EvalError(
             f"a figure shows a metric of 0 and 1, and {summary.metric.name} is none", fix="leave --figure out"
         )
-    write_report(path, render_figure(evidence, summary))
+    write_report(path, render(draw_comparison(evidence, summary), path.suffix))

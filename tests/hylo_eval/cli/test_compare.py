@@ -145,13 +145,16 @@ def test_the_figure_is_written(compare: Any, tmp_path: Path) -> None:
     done = compare("--figure", tmp_path / "new" / "pairs.svg")
     assert done.code == 0, done.err
     assert (tmp_path / "new" / "pairs.svg").read_text(encoding="utf-8").count("<rect") == 1 + 5 + 20
+    done = compare("--figure", tmp_path / "pairs.png")
+    assert done.code == 0, done.err
+    assert (tmp_path / "pairs.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     done = compare("--figure", tmp_path / "steps.svg", "--metric", "steps")
     assert "a figure shows a metric of 0 and 1, and steps is none" in done.err
     assert not (tmp_path / "steps.svg").exists()
 
 
 REFUSED = [
-    (["--figure", "pairs.png"], "a figure is an SVG file, not 'pairs.png'"),
+    (["--figure", "pairs.pdf"], "a figure is an SVG or PNG file, not 'pairs.pdf'"),
     (["--json", "--markdown"], "--json and --markdown are two forms of one output; choose one"),
     (["--metric", "sucess"], "not both runs have the metric 'sucess'; did you mean 'success'"),
     (["--metric", "steps", "--by", "task"], "--by changes nothing for steps"),
