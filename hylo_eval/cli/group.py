@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "hylo_eval.cli.leaderboard:leaderboard",
         "Rank several runs, with groups that cannot be told apart.",
     ),
+    "trend": ("hylo_eval.cli.trend:trend", "Show success over the versions of an agent."),
     "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
     "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze or import a benchmark."),

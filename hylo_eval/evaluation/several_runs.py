@@ -72,11 +72,11 @@ def rank_runs(
             refused += [_between(one, other, item) for item in refusal.differences]
             continue
         allowed |= {(item.name, item.sentence): item for item in evidence.allowed}
-        pairs[one, other] = _compared(evidence, metric)
+        pairs[one, other] = judged_comparison(evidence, metric)
     refused += _trained_on(list(runs)[-1], runs, allow)
     if refused:
         raise EvidenceRefused(refused)
-    scores = {name: _judged(run, metric) for name, run in runs.items()}
+    scores = {name: judged_scores(run, metric) for name, run in runs.items()}
     reasons = {name: _reasons(run, metric) for name, run in runs.items()}
     board = rank(scores, reasons, pairs, alpha=alpha)
     return RankedRuns(runs=runs, leaderboard=board, metric=metric, allowed=tuple(allowed.values()))
@@ -96,7 +96,13 @@ def _between(one: str, other: str, item: Difference) -> Difference:
     return attrs.evolve(item, sentence=f"{one} (as candidate) and {other} (as parent): {item.sentence}")
 
 
-def _compared(evidence: PairedEvidence, metric: str) -> PairedComparison:
+def judged_comparison(evidence: PairedEvidence, metric: str) -> PairedComparison:
+    """The pairs of two runs, with agent errors as failures on both sides.
+
+    Raises:
+        EvalError: Not both runs have the metric.
+        ContractError: It is not one of 0 and 1.
+    """
     found = metric_of(evidence, metric, None if metric in KNOWN_METRICS else "higher")
     if not found.binary:
         raise ContractError(f"{metric} measures something; runs are ranked by a metric of 0 and 1", path="metric")
@@ -108,7 +114,8 @@ def _compared(evidence: PairedEvidence, metric: str) -> PairedComparison:
     return paired_compare(ours, theirs, candidate_reasons=silent[0], parent_reasons=silent[1])
 
 
-def _judged(run: RunEvidence, metric: str) -> dict[str, float | None]:
+def judged_scores(run: RunEvidence, metric: str) -> dict[str, float | None]:
+    """Instance key -> score, with agent errors as failures."""
     scores = {key: outcome.scores.get(metric) for key, outcome in run.outcomes.items()}
     return with_failures(scores, _reasons(run, metric), (AGENT_ERROR,))
 

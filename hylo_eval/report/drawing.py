@@ -18,6 +18,8 @@ FORMATS: Final = (".svg", ".png")
 _PNG_SCALE = 2
 """Pixels a unit: text stays sharp on screens of high density."""
 _DASH = 3
+_MAX_CHARACTERS = 400
+"""A line of text beyond this would leave any picture."""
 
 
 @attrs.frozen(kw_only=True)
@@ -166,10 +168,14 @@ def render_png(drawing: Drawing) -> bytes:
             font = fonts.setdefault(shape.size, ImageFont.load_default(shape.size * scale))
             anchor = {"start": "ls", "middle": "ms", "end": "rs"}[shape.anchor]
             place = (scale * shape.x, scale * shape.y)
-            canvas.text(place, printable_line(shape.text), fill=shape.fill, font=font, anchor=anchor)
+            canvas.text(place, _line(shape.text), fill=shape.fill, font=font, anchor=anchor)
     written = BytesIO()
     image.save(written, "PNG", optimize=True)
     return written.getvalue()
+
+
+def _line(text: str) -> str:
+    return printable_line(text[:_MAX_CHARACTERS])
 
 
 def _parts(line: Line) -> list[tuple[float, float, float, float]]:
@@ -189,9 +195,9 @@ def _element(root: Element, shape: Shape) -> None:
     if isinstance(shape, Label):
         place = {"x": str(shape.x), "y": str(shape.y), "font-size": str(shape.size), "text-anchor": shape.anchor}
         node = SubElement(root, "text", place if shape.fill == "#000000" else {**place, "fill": shape.fill})
-        node.text = printable_line(shape.text)
+        node.text = _line(shape.text)
         if shape.title:
-            SubElement(node, "title").text = printable_line(shape.title)
+            SubElement(node, "title").text = _line(shape.title)
         return
     members: dict[str, Any] = attrs.asdict(shape)
     if not members["stroke"]:
