@@ -12,6 +12,7 @@ from hylo_eval.compare.gate import GateOutcome, GatePolicy
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA, Ledger
 from hylo_eval.compare.looking import Look
 from hylo_eval.compare.pairing import PairedComparison
+from hylo_eval.compare.replicates import NoiseFloor
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.table import PairTable
 
@@ -44,6 +45,17 @@ def gate_document(outcome: GateOutcome, *, exit_code: int) -> dict[str, Any]:
         "tipping_point": attrs.asdict(decision.tipping_point) if decision.tipping_point else None,
         "guards": [attrs.asdict(guard) for guard in decision.guards],
         "look": look_document(outcome.look) if outcome.look else None,
+    }
+
+
+def noise_document(evidence: PairedEvidence, noise: NoiseFloor, *, metric: str) -> dict[str, Any]:
+    """One agent run twice."""
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "kind": "noise",
+        **_evidence(evidence),
+        "metric": {"name": metric},
+        "noise_floor": attrs.asdict(noise),
     }
 
 
