@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 EXIT_CODES: Final[Mapping[str, int]] = {"pass": 0, "fail": EXIT_CLOSED, "inconclusive": EXIT_INCOMPLETE}
 """Verdict -> exit code."""
 
-_ELSEWHERE: Final = ("candidate", "parent", "run_root", "policy", "as_json", "junit", "markdown", "confirms")
+_ELSEWHERE: Final = (
+    "candidate",
+    "parent",
+    "run_root",
+    "policy",
+    "as_json",
+    "junit",
+    "markdown",
+    "confirms",
+    "replicates",
+)
 """Parameters that are not part of the policy."""
 
 
@@ -67,6 +77,14 @@ _ELSEWHERE: Final = ("candidate", "parent", "run_root", "policy", "as_json", "ju
     help="Look early and often: an anytime-valid test in the declared order; declared at the first look.",
 )
 @click.option(
+    "--replicate",
+    "replicates",
+    nargs=2,
+    multiple=True,
+    metavar="CANDIDATE PARENT",
+    help="Two more runs of the same agents on the same instances; repeatable. Instances then count once.",
+)
+@click.option(
     "--confirms", default=None, metavar="ID", help="The selection whose choice this gate confirms on heldout."
 )
 @click.option("--intersect", is_flag=True, default=None, help="Compare the instances both have; leave out the others.")
@@ -101,20 +119,22 @@ def gate(**options: Any) -> int:
     from hylo_eval.report.sections import Section
 
     policy = _policy(options)
+    words = policy.words(repetitions=1 + len(options["replicates"]))
     if not options["as_json"]:
         with _readers_may_leave():
-            print_hanging(console(), "rule: ", policy.words())
+            print_hanging(console(), "rule: ", words)
     run_root = options["run_root"]
     candidate, parent = (find_run(options[side], run_root) for side in ("candidate", "parent"))
+    further = [(find_run(ours, run_root), find_run(theirs, run_root)) for ours, theirs in options["replicates"]]
     try:
-        judged = judge(policy, candidate, parent, run_root=run_root, confirms=options["confirms"])
+        judged = judge(policy, candidate, parent, run_root=run_root, confirms=options["confirms"], repetitions=further)
     except EvidenceRefused as refusal:
         from hylo_eval.report.junit import Case
 
-        document = refusal_document(policy, refusal.differences, exit_code=EXIT_USAGE)
+        document = refusal_document(policy, refusal.differences, words=words, exit_code=EXIT_USAGE)
         sentences = tuple(f"{item.name}: {item.sentence}" for item in refusal.differences)
         case = Case(f"gate {policy.rule.mode}", "refused", "\n".join(sentences))
-        sections = (Section(title="verdict: refused", sentences=sentences), Section(sentences=(policy.words(),)))
+        sections = (Section(title="verdict: refused", sentences=sentences), Section(sentences=(words,)))
         _write(options, document, [case], sections)
         raise
     return conclude(judged, options)
@@ -145,7 +165,7 @@ def conclude(
     verdict, *rest = gate_sections(outcome)
     head = () if first is None else (first,)
     sections = (*head, verdict, Section(title="ledger", sentences=tuple(f"{note}." for note in judged.notes)), *rest)
-    rule = Section(title="rule", sentences=(outcome.policy.words(),))
+    rule = Section(title="rule", sentences=(outcome.words(),))
     document = {
         **gate_document(outcome, exit_code=code),
         "ledger": ledger_document(judged.ledger, judged.notes),

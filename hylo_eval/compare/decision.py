@@ -80,9 +80,11 @@ class GateRule:
         require_count(self.min_pairs, "min_pairs", at_least=1)
         require_between(self.min_coverage, "min_coverage", 0.0, 1.0, closed=True)
 
-    def words(self) -> str:
-        """The rule as sentences, to be printed before the verdict."""
+    def words(self, *, repetitions: int = 1) -> str:
+        """The rule as sentences, to be printed before the verdict; `repetitions`: how often the instances were run."""
         words = _SEQUENTIAL_WORDS if self.sequential else _MODE_WORDS[self.mode]
+        if repetitions > 1:
+            words = _REPLICATED_WORDS
         return " ".join((words.format(rule=self), *self._conditions()))
 
     def judged(self, table: PairTable) -> PairTable:
@@ -111,6 +113,11 @@ _SEQUENTIAL_WORDS = (
     "Sequential: at every look, pass if the anytime-valid p-value for a better candidate is at most "
     "{rule.alpha:g}; fail if that for a better parent is; otherwise inconclusive. It is 1 over the largest value "
     "of the e-process over the discordant pairs of the longest finished prefix of the declared order."
+)
+_REPLICATED_WORDS = (
+    "Pass if the exact one-sided sign-flip p-value for a better candidate, over instances that each count once by the "
+    "sum of their differences over the repetitions, is at most {rule.alpha:g}; fail if that for a better parent is; "
+    "otherwise inconclusive."
 )
 _MODE_WORDS: dict[Mode, str] = {
     "improve": (

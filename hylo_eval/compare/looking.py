@@ -142,7 +142,7 @@ def _rise(evidence: PairedEvidence, metric: str, n_declared: int, alpha: float) 
     """A count must not rise: the same e-process over the pairs in which it differs, since a gate looks many times."""
     name = metric.replace("_", " ")
     if not evidence.has_metric(metric):
-        return Guard(name=name, verdict="inconclusive", words=f"{name}: not on record in both logs")
+        return Guard(name=name, verdict="inconclusive", words=f"{name}: not on record in all logs")
     ours, theirs = (evidence.scores(side, metric) for side in _SIDES)
     order = [key for key in declared_order(evidence) if key in ours and key in theirs]
     test = sequential_test([_more(ours[key], theirs[key]) for key in order], n_declared=n_declared, alpha=alpha)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import attrs
@@ -39,7 +39,13 @@ class JudgedGate:
 
 
 def judge(
-    policy: GatePolicy, candidate: RunFolder, parent: RunFolder, *, run_root: Path, confirms: str | None = None
+    policy: GatePolicy,
+    candidate: RunFolder,
+    parent: RunFolder,
+    *,
+    run_root: Path,
+    confirms: str | None = None,
+    repetitions: Sequence[tuple[RunFolder, RunFolder]] = (),
 ) -> JudgedGate:
     """Judge a candidate's run against its parent's.
 
@@ -49,6 +55,7 @@ def judge(
         parent: The run of the agent it is to replace.
         run_root: Where the records of earlier looks are.
         confirms: The record id of the selection that chose the candidate.
+        repetitions: Further runs of the candidate and of its parent on the same instances.
 
     Raises:
         EvidenceRefused: The runs are not comparable.
@@ -56,13 +63,19 @@ def judge(
             agent, or was confirmed already.
     """
     sequential = policy.rule.sequential
-    ours, theirs = (read_evidence(run, traces=not policy.log_only, running=sequential) for run in (candidate, parent))
-    evidence = pair_evidence(ours, theirs, allow=policy.allow, intersect=policy.intersect)
+
+    def paired(ours: RunFolder, theirs: RunFolder) -> PairedEvidence:
+        read = [read_evidence(run, traces=not policy.log_only, running=sequential) for run in (ours, theirs)]
+        return pair_evidence(*read, allow=policy.allow, intersect=policy.intersect)
+
+    evidence = paired(candidate, parent)
+    further = [paired(*two) for two in repetitions]
+    ours, theirs = evidence.candidate, evidence.parent
     ledger = read_ledger(run_root)
     refuse_mixing(policy, ((candidate, ours.conditions), (parent, theirs.conditions)), ledger)
     if confirms is not None:
         _require_choice(ledger, confirms, evidence)
-    outcome = apply_policy(policy, evidence)
+    outcome = apply_policy(policy, evidence, further)
     declared_at = declare(candidate, policy, ours.conditions, theirs.conditions) if sequential else ""
     benchmark = ours.conditions.benchmark
     here = ledger.of_split(benchmark.digest, benchmark.split)

@@ -12,7 +12,8 @@ from hylo_eval.compare.gate import GateOutcome, GatePolicy
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA, Ledger
 from hylo_eval.compare.looking import Look
 from hylo_eval.compare.pairing import PairedComparison
-from hylo_eval.compare.replicates import NoiseFloor
+from hylo_eval.compare.replicated import ReplicatedComparison
+from hylo_eval.compare.replicates import NoiseFloor, VarianceSplit
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.table import PairTable
 
@@ -34,7 +35,7 @@ def gate_document(outcome: GateOutcome, *, exit_code: int) -> dict[str, Any]:
     return {
         **compare_document(outcome.evidence, outcome.summary),
         "kind": "gate",
-        "policy": policy_document(outcome.policy),
+        "policy": policy_document(outcome.policy, words=outcome.words()),
         "verdict": decision.verdict,
         "exit_code": exit_code,
         "reasons": list(decision.reasons),
@@ -45,7 +46,34 @@ def gate_document(outcome: GateOutcome, *, exit_code: int) -> dict[str, Any]:
         "tipping_point": attrs.asdict(decision.tipping_point) if decision.tipping_point else None,
         "guards": [attrs.asdict(guard) for guard in decision.guards],
         "look": look_document(outcome.look) if outcome.look else None,
+        "repetitions": repetitions_document(outcome.repetitions),
+        "replicated": replicated_document(outcome.replicated) if outcome.replicated else None,
     }
+
+
+def repetitions_document(repetitions: Sequence[PairedEvidence]) -> list[dict[str, Any]]:
+    """Which further runs took part."""
+    return [
+        {"candidate": run_document(evidence.candidate), "parent": run_document(evidence.parent)}
+        for evidence in repetitions
+    ]
+
+
+def replicated_document(found: ReplicatedComparison) -> dict[str, Any]:
+    """What all repetitions together say."""
+    return {
+        "scope": found.scope,
+        "repetitions": [paired_document(comparison) for comparison in found.repetitions],
+        "cluster": attrs.asdict(found.cluster),
+        "mean_difference": found.mean_difference,
+        "interval": attrs.asdict(found.interval) if found.interval else None,
+        "candidate_variance": _variance(found.candidate_variance),
+        "parent_variance": _variance(found.parent_variance),
+    }
+
+
+def _variance(split: VarianceSplit | None) -> dict[str, Any] | None:
+    return None if split is None else {**attrs.asdict(split), "scene_share": split.scene_share}
 
 
 def noise_document(evidence: PairedEvidence, noise: NoiseFloor, *, metric: str) -> dict[str, Any]:
@@ -75,12 +103,14 @@ def look_document(look: Look) -> dict[str, Any]:
     return {**attrs.asdict(look.test), "beyond_the_prefix": look.beyond}
 
 
-def refusal_document(policy: GatePolicy, differences: tuple[Difference, ...], *, exit_code: int) -> dict[str, Any]:
+def refusal_document(
+    policy: GatePolicy, differences: tuple[Difference, ...], *, words: str, exit_code: int
+) -> dict[str, Any]:
     """A gate whose evidence was refused."""
     return {
         "schema": COMPARISON_SCHEMA,
         "kind": "gate",
-        "policy": policy_document(policy),
+        "policy": policy_document(policy, words=words),
         "verdict": "refused",
         "exit_code": exit_code,
         "reasons": [f"{item.name}: {item.sentence}" for item in differences],
@@ -88,10 +118,10 @@ def refusal_document(policy: GatePolicy, differences: tuple[Difference, ...], *,
     }
 
 
-def policy_document(policy: GatePolicy) -> dict[str, Any]:
+def policy_document(policy: GatePolicy, *, words: str) -> dict[str, Any]:
     """A policy with its meaning in words."""
     members = attrs.asdict(policy)
-    return {**members.pop("rule"), **members, "allow": list(policy.allow), "words": policy.words()}
+    return {**members.pop("rule"), **members, "allow": list(policy.allow), "words": words}
 
 
 def _evidence(evidence: PairedEvidence) -> dict[str, Any]:
