@@ -66,6 +66,7 @@ def write_run(
     manifest: Mapping[str, Any] | None = None,
     plan: Mapping[str, Any] | None = None,
     push: float = 0.25,
+    split: str = "heldout",
     **options: Any,
 ) -> EvalResult:
     """Run a scripted agent.
@@ -82,6 +83,7 @@ def write_run(
         renderer: Of the simulator.
         manifest: The agent manifest.
         plan: Options of the selection.
+        split: The split.
         push: The agent's action; above 1 the safety filter intervenes at every step.
         options: For ``evaluate``.
     """
@@ -94,7 +96,7 @@ def write_run(
     bench = bench or unit()
     return evaluate(
         bench,
-        "heldout",
+        split,
         env_factory=lambda spec: WonEnv(
             spec, won=won, broken=broken, starts=starts or {}, versions=versions or {"scripted": "1"}, renderer=renderer
         ),
@@ -102,7 +104,7 @@ def write_run(
         run_root=root,
         run_id=run_id,
         manifest=manifest or {"name": run_id, "version": "1"},
-        plan=plan_run(bench, "heldout", **plan) if plan else None,
+        plan=plan_run(bench, split, **plan) if plan else None,
         max_attempts=1,
         **options,
     )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hylo_eval.cli.terminal import console
+from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:
     from hylo_eval.compare.evidence import PairedEvidence
+    from hylo_eval.compare.replicated import ReplicatedComparison
     from hylo_eval.compare.summary import BinarySummary, GradedSummary
+    from hylo_eval.report.sections import Section
 
 
 @click.command()
@@ -25,6 +28,14 @@ if TYPE_CHECKING:
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="One-sided significance level.")
 @click.option("--by", type=click.Choice(["task", "tag"]), default=None, help="Rows of the table. Default: task.")
+@click.option(
+    "--replicate",
+    "replicates",
+    nargs=2,
+    multiple=True,
+    metavar="CANDIDATE PARENT",
+    help="Two more runs of the same agents on the same instances; repeatable.",
+)
 @click.option("--intersect", is_flag=True, help="Compare the instances both have; leave out the others.")
 @click.option("--allow", multiple=True, metavar="NAME", help="A difference to accept, by name; repeatable.")
 @click.option("--log-only", is_flag=True, help="Believe the logs; read no trace.")
@@ -35,7 +46,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where runs are looked for by id.",
 )
-@click.option("--figure", type=click.Path(path_type=Path), default=None, metavar="FILE.svg", help="Draw every pair.")
+@click.option(
+    "--figure", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Draw every pair: SVG or PNG."
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Markdown on standard output.")
 def compare(**options: Any) -> int:
@@ -45,22 +58,20 @@ def compare(**options: Any) -> int:
     """
     if options["as_json"] and options["as_markdown"]:
         raise EvalError("--json and --markdown are two forms of one output; choose one")
-    if options["figure"] is not None and options["figure"].suffix != ".svg":
-        raise EvalError(f"a figure is an SVG file, not {options['figure'].name!r}", fix="--figure comparison.svg")
-    evidence = read_pair(options, unfinished_refused=True)
+    if options["figure"] is not None:
+        from hylo_eval.report.drawing import require_format
+
+        require_format(options["figure"])
+    evidence = _read_pair(options, (options["candidate"], options["parent"]))
     summary = _summarise(evidence, options)
+    replicated = _replicated(evidence, summary, options)
     if options["figure"] is not None:
         _draw(options["figure"], evidence, summary)
+    document = keep_record(options["run_root"], _document(evidence, summary, replicated))
     if options["as_json"]:
-        from hylo_eval.report.documents import compare_document
-
-        click.echo(json.dumps(compare_document(evidence, summary), indent=2))
+        click.echo(json.dumps(document, indent=2))
         return 0
-    from hylo_eval.compare.summary import BinarySummary
-    from hylo_eval.report.sections import binary_sections, evidence_section, graded_sections
-
-    found = binary_sections(summary) if isinstance(summary, BinarySummary) else graded_sections(summary)
-    sections = (evidence_section(evidence), *found)
+    sections = _sections(evidence, summary, replicated)
     if options["as_markdown"]:
         from hylo_eval.report.markdown import render_markdown
 
@@ -73,25 +84,76 @@ def compare(**options: Any) -> int:
     return 0
 
 
-def read_pair(options: dict[str, Any], *, unfinished_refused: bool) -> PairedEvidence:
-    """Read the two runs that ``candidate``, ``parent`` and the options of evidence name.
+def keep_record(run_root: Path, document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put a comparison on record; what it showed was seen whether or not that can be written."""
+    from hylo_eval.evaluation.comparison_records import write_record
 
-    Raises:
-        EvidenceRefused: They are not comparable.
-        EvalError: One of them cannot be read.
-    """
+    try:
+        return write_record(run_root, document)[1]
+    except EvalError as error:
+        console(stderr=True).print(f"warning: this look is not on record: {printable_line(error.message)}")
+        return document
+
+
+def _read_pair(options: Mapping[str, Any], names: Sequence[str]) -> PairedEvidence:
     from hylo_eval.compare.comparability import pair_evidence
     from hylo_eval.evaluation.comparing import find_run, read_evidence
 
-    runs = [find_run(options[side], options["run_root"]) for side in ("candidate", "parent")]
-    candidate, parent = (read_evidence(run, traces=not options["log_only"]) for run in runs)
-    return pair_evidence(
-        candidate,
-        parent,
-        allow=options["allow"],
-        intersect=options["intersect"],
-        unfinished_refused=unfinished_refused,
+    candidate, parent = (
+        read_evidence(find_run(name, options["run_root"]), traces=not options["log_only"]) for name in names
     )
+    return pair_evidence(
+        candidate, parent, allow=options["allow"], intersect=options["intersect"], unfinished_refused=True
+    )
+
+
+def _replicated(
+    evidence: PairedEvidence, summary: BinarySummary | GradedSummary, options: Mapping[str, Any]
+) -> tuple[list[PairedEvidence], ReplicatedComparison] | None:
+    """Further repetitions, and what all of them say together."""
+    from hylo_eval.compare.replicated import compare_replicates
+    from hylo_eval.compare.summary import BinarySummary
+
+    if not options["replicates"]:
+        return None
+    name = summary.metric.name
+    if not isinstance(summary, BinarySummary):
+        raise EvalError(f"--replicate compares a metric of 0 and 1, and {name} is none", fix="leave --replicate out")
+    if options["by"] is not None:
+        raise EvalError("--by changes nothing with --replicate, which counts each instance once", fix="leave it out")
+    if options["figure"] is not None:
+        raise EvalError("a figure shows one pair of runs", fix="leave --figure or --replicate out")
+    further = [_read_pair(options, names) for names in options["replicates"]]
+    return further, compare_replicates((evidence, *further), name, alpha=options["alpha"])
+
+
+def _document(
+    evidence: PairedEvidence,
+    summary: BinarySummary | GradedSummary,
+    replicated: tuple[list[PairedEvidence], ReplicatedComparison] | None,
+) -> dict[str, Any]:
+    from hylo_eval.report.documents import compare_document, repetitions_document, replicated_document
+
+    document = compare_document(evidence, summary)
+    if replicated is not None:
+        further, found = replicated
+        document["repetitions"] = repetitions_document(further)
+        document["replicated"] = replicated_document(found)
+    return document
+
+
+def _sections(
+    evidence: PairedEvidence,
+    summary: BinarySummary | GradedSummary,
+    replicated: tuple[list[PairedEvidence], ReplicatedComparison] | None,
+) -> tuple[Section, ...]:
+    from hylo_eval.compare.summary import BinarySummary
+    from hylo_eval.report.sections import binary_sections, evidence_section, graded_sections, replicated_sections
+
+    if replicated is not None:
+        return (evidence_section(evidence), *replicated_sections(replicated[1]))
+    found = binary_sections(summary) if isinstance(summary, BinarySummary) else graded_sections(summary)
+    return (evidence_section(evidence), *found)
 
 
 def _summarise(evidence: PairedEvidence, options: dict[str, Any]) -> BinarySummary | GradedSummary:
@@ -108,10 +170,11 @@ def _summarise(evidence: PairedEvidence, options: dict[str, Any]) -> BinarySumma
 def _draw(path: Path, evidence: PairedEvidence, summary: BinarySummary | GradedSummary) -> None:
     from hylo_eval.compare.summary import BinarySummary
     from hylo_eval.evaluation.comparison_records import write_report
-    from hylo_eval.report.figure import render_figure
+    from hylo_eval.report.drawing import render
+    from hylo_eval.report.figure import draw_comparison
 
     if not isinstance(summary, BinarySummary):
         raise EvalError(
             f"a figure shows a metric of 0 and 1, and {summary.metric.name} is none", fix="leave --figure out"
         )
-    write_report(path, render_figure(evidence, summary))
+    write_report(path, render(draw_comparison(evidence, summary), path.suffix))

@@ -12,19 +12,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hylo_eval.cli.compare import read_pair
 from hylo_eval.cli.group import EXIT_CLOSED, EXIT_INCOMPLETE, EXIT_USAGE
 from hylo_eval.cli.terminal import console, print_hanging, printable_line
 
 if TYPE_CHECKING:
-    from hylo_eval.compare.gate import GateOutcome, GatePolicy
+    from hylo_eval.compare.gate import GatePolicy
+    from hylo_eval.evaluation.gating import JudgedGate
     from hylo_eval.report.junit import Case
     from hylo_eval.report.sections import Section
 
 EXIT_CODES: Final[Mapping[str, int]] = {"pass": 0, "fail": EXIT_CLOSED, "inconclusive": EXIT_INCOMPLETE}
 """Verdict -> exit code."""
 
-_ELSEWHERE: Final = ("candidate", "parent", "run_root", "policy", "as_json", "junit", "markdown")
+_ELSEWHERE: Final = (
+    "candidate",
+    "parent",
+    "run_root",
+    "policy",
+    "as_json",
+    "junit",
+    "markdown",
+    "confirms",
+    "replicates",
+)
 """Parameters that are not part of the policy."""
 
 
@@ -60,6 +70,23 @@ _ELSEWHERE: Final = ("candidate", "parent", "run_root", "policy", "as_json", "ju
 @click.option(
     "--max-latency-regression", type=float, default=None, metavar="SECONDS", help="Allowed rise of reply p95."
 )
+@click.option(
+    "--sequential",
+    is_flag=True,
+    default=None,
+    help="Look early and often: an anytime-valid test in the declared order; declared at the first look.",
+)
+@click.option(
+    "--replicate",
+    "replicates",
+    nargs=2,
+    multiple=True,
+    metavar="CANDIDATE PARENT",
+    help="Two more runs of the same agents on the same instances; repeatable. Instances then count once.",
+)
+@click.option(
+    "--confirms", default=None, metavar="ID", help="The selection whose choice this gate confirms on heldout."
+)
 @click.option("--intersect", is_flag=True, default=None, help="Compare the instances both have; leave out the others.")
 @click.option("--allow", multiple=True, metavar="NAME", help="A difference to accept, by name; repeatable.")
 @click.option("--log-only", is_flag=True, default=None, help="Believe the logs; read no trace. Said in the verdict.")
@@ -86,39 +113,66 @@ def gate(**options: Any) -> int:
     Ends with 0 for a pass, 1 for a fail, 2 for bad usage or refused evidence, 3 when the evidence does not decide.
     """
     from hylo_eval.compare.comparability import EvidenceRefused
-    from hylo_eval.compare.gate import apply_policy
+    from hylo_eval.evaluation.comparing import find_run
+    from hylo_eval.evaluation.gating import judge
     from hylo_eval.report.documents import refusal_document
     from hylo_eval.report.sections import Section
 
     policy = _policy(options)
+    words = policy.words(repetitions=1 + len(options["replicates"]))
     if not options["as_json"]:
         with _readers_may_leave():
-            print_hanging(console(), "rule: ", policy.words())
-    choices = {"allow": policy.allow, "intersect": policy.intersect, "log_only": policy.log_only}
+            print_hanging(console(), "rule: ", words)
+    run_root = options["run_root"]
+    candidate, parent = (find_run(options[side], run_root) for side in ("candidate", "parent"))
+    further = [(find_run(ours, run_root), find_run(theirs, run_root)) for ours, theirs in options["replicates"]]
     try:
-        outcome = apply_policy(policy, read_pair({**options, **choices}, unfinished_refused=False))
+        judged = judge(policy, candidate, parent, run_root=run_root, confirms=options["confirms"], repetitions=further)
     except EvidenceRefused as refusal:
         from hylo_eval.report.junit import Case
 
-        document = refusal_document(policy, refusal.differences, exit_code=EXIT_USAGE)
+        document = refusal_document(policy, refusal.differences, words=words, exit_code=EXIT_USAGE)
         sentences = tuple(f"{item.name}: {item.sentence}" for item in refusal.differences)
         case = Case(f"gate {policy.rule.mode}", "refused", "\n".join(sentences))
-        sections = (Section(title="verdict: refused", sentences=sentences), Section(sentences=(policy.words(),)))
+        sections = (Section(title="verdict: refused", sentences=sentences), Section(sentences=(words,)))
         _write(options, document, [case], sections)
         raise
-    return _conclude(outcome, options)
+    return conclude(judged, options)
 
 
-def _conclude(outcome: GateOutcome, options: dict[str, Any]) -> int:
+def conclude(
+    judged: JudgedGate,
+    options: Mapping[str, Any],
+    *,
+    first: Section | None = None,
+    members: Mapping[str, Any] | None = None,
+) -> int:
+    """Write the record and the reports of a gate, print it, and give its exit code.
+
+    Args:
+        judged: The gate.
+        options: Of the command line.
+        first: What is to stand before the verdict.
+        members: Further members of the record.
+    """
     from hylo_eval.cli.sections import print_sections
-    from hylo_eval.report.documents import gate_document
+    from hylo_eval.report.documents import gate_document, ledger_document
     from hylo_eval.report.junit import gate_cases
     from hylo_eval.report.sections import Section, gate_sections
 
+    outcome = judged.outcome
     code = EXIT_CODES[outcome.decision.verdict]
-    sections = gate_sections(outcome)
-    rule = Section(title="rule", sentences=(outcome.policy.words(),))
-    document = gate_document(outcome, exit_code=code)
+    verdict, *rest = gate_sections(outcome)
+    head = () if first is None else (first,)
+    sections = (*head, verdict, Section(title="ledger", sentences=tuple(f"{note}." for note in judged.notes)), *rest)
+    rule = Section(title="rule", sentences=(outcome.words(),))
+    document = {
+        **gate_document(outcome, exit_code=code),
+        "ledger": ledger_document(judged.ledger, judged.notes),
+        "declared_at": judged.declared_at or None,
+        "confirms": judged.confirms or None,
+        **(members or {}),
+    }
     path, document = _write(options, document, gate_cases(outcome), (rule, *sections))
     with _readers_may_leave():
         if options["as_json"]:

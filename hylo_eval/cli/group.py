@@ -22,6 +22,13 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "show": ("hylo_eval.cli.show:show", "Show a run or an episode."),
     "compare": ("hylo_eval.cli.compare:compare", "Compare two runs, pair by pair, for people."),
     "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),
+    "race": ("hylo_eval.cli.race:race", "Run two agents in turn until it is clear which is better."),
+    "select": ("hylo_eval.cli.select:select", "Choose among several runs on a validation split."),
+    "leaderboard": (
+        "hylo_eval.cli.leaderboard:leaderboard",
+        "Rank several runs, with groups that cannot be told apart.",
+    ),
+    "trend": ("hylo_eval.cli.trend:trend", "Show success over the versions of an agent."),
     "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
     "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze or import a benchmark."),

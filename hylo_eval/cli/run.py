@@ -124,7 +124,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
     scorers = [make_scorer(name) for name in options["scorers"]] or None
     run_id = options["run_id"] or make_run_id(plan.benchmark.id, Path(options["agent"]).stem.rpartition(":")[2])
     folder = RunFolder.at(options["run_root"], run_id)
-    progress = Progress(len(plan.declared), quiet=options["as_json_"])
+    progress = Progress(plan.count, quiet=options["as_json_"])
     try:
         with StopRequest(_announce_stop) as stop:
             return run_plan(
@@ -145,7 +145,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         progress.close()
         name, summary = next(iter(interrupt.result.summaries.items()))
         err = console(stderr=True)
-        err.print(describe_unfinished(printable_line(name), summary, len(plan.declared)))
+        err.print(describe_unfinished(printable_line(name), summary, plan.count))
         err.print(f"stopped; what is finished is in {printable_line(str(interrupt.result.log_path))}")
         err.print(f"to go on: hylo-eval run --resume {printable_line(run_id)}{_root(options)}")
         raise

@@ -26,4 +26,4 @@ def print_sections(out: Console, sections: Iterable[Section]) -> None:
         for sentence in section.sentences:
             print_hanging(out, "  - ", sentence)
         if section.headers:
-            print_table(out, section.headers, section.rows, numbers=section.headers[1:])
+            print_table(out, section.headers, section.rows, numbers=section.headers[section.text_columns :])

@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, cast
 
-import attrs
-
 from hylo_eval.compare.evidence import (
     START_ASPECTS,
     Difference,
@@ -106,7 +104,7 @@ def pair_evidence(
     needed = {item.name for item in found}
     notes += [f"--allow {name} was not needed" for name in dict.fromkeys(allow) if name not in needed]
     if intersect:
-        candidate, parent = _shared(candidate, parent), _shared(parent, candidate)
+        candidate, parent = candidate.narrowed(parent.outcomes.keys()), parent.narrowed(candidate.outcomes.keys())
     return PairedEvidence(
         candidate=candidate,
         parent=parent,
@@ -153,11 +151,7 @@ def condition_differences(candidate: RunConditions, parent: RunConditions) -> It
 
 def _identity(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Difference]:
     ours, theirs = candidate.conditions, parent.conditions
-    if ours.log_sha256 == theirs.log_sha256 or (ours.run_id, ours.created_at, ours.config_digest) == (
-        theirs.run_id,
-        theirs.created_at,
-        theirs.config_digest,
-    ):
+    if ours.log_sha256 == theirs.log_sha256 or ours.identity == theirs.identity:
         yield Difference(
             name="same-run",
             sentence=f"both sides are the same run, {ours.run_id}: it says nothing about itself",
@@ -289,11 +283,6 @@ def _notes(
     ours, theirs = candidate.conditions, parent.conditions
     if ours.hylo_version != theirs.hylo_version:
         yield f"the candidate was run with Hylo {ours.hylo_version}, the parent with {theirs.hylo_version}"
-
-
-def _shared(run: RunEvidence, other: RunEvidence) -> RunEvidence:
-    kept = {key: outcome for key, outcome in run.outcomes.items() if key in other.outcomes}
-    return attrs.evolve(run, outcomes=kept)
 
 
 def _member_differences(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[Difference]:

@@ -45,6 +45,8 @@ class GateRule:
         agent_errors: "fail" counts the candidate's agent errors as failures, "abstain" leaves them out.
             The parent's are always left out.
         worst_case: Whether every other abstention is turned against the candidate before deciding.
+        sequential: Whether the anytime-valid test of the declared order decides, so that one may look early
+            ("improve" only). Such a rule is applied by `look`, not by `decide`.
 
     Raises:
         ContractError: A value is outside its range, or a margin is missing or has no use in this mode.
@@ -58,6 +60,7 @@ class GateRule:
     min_coverage: float = 0.95
     agent_errors: Literal["fail", "abstain"] = "fail"
     worst_case: bool = False
+    sequential: bool = False
 
     def __attrs_post_init__(self) -> None:
         if self.mode not in _MODES:
@@ -66,6 +69,8 @@ class GateRule:
             raise ContractError(f"must be fail or abstain, got {self.agent_errors!r}", path="agent_errors")
         if self.mode == "improve" and self.margin is not None:
             raise ContractError("changes nothing in mode improve. fix: leave it out", path="margin")
+        if self.sequential and self.mode != "improve":
+            raise ContractError(f"decides mode improve only, not {self.mode}. fix: leave it out", path="sequential")
         if self.mode != "improve":
             if self.margin is None:
                 raise ContractError(f"is required in mode {self.mode}", path="margin")
@@ -75,9 +80,12 @@ class GateRule:
         require_count(self.min_pairs, "min_pairs", at_least=1)
         require_between(self.min_coverage, "min_coverage", 0.0, 1.0, closed=True)
 
-    def words(self) -> str:
-        """The rule as sentences, to be printed before the verdict."""
-        return " ".join((_MODE_WORDS[self.mode].format(rule=self), *self._conditions()))
+    def words(self, *, repetitions: int = 1) -> str:
+        """The rule as sentences, to be printed before the verdict; `repetitions`: how often the instances were run."""
+        words = _SEQUENTIAL_WORDS if self.sequential else _MODE_WORDS[self.mode]
+        if repetitions > 1:
+            words = _REPLICATED_WORDS
+        return " ".join((words.format(rule=self), *self._conditions()))
 
     def judged(self, table: PairTable) -> PairTable:
         """The table that decides: agent errors and, if asked, all abstentions counted as the rule says."""
@@ -91,13 +99,26 @@ class GateRule:
     def _conditions(self) -> tuple[str, ...]:
         errors = "count as failures" if self.agent_errors == "fail" else "are left out"
         rest = "turned against the candidate" if self.worst_case else "left out"
-        bars = f"Below {self.min_coverage:.1%} coverage, below {self.min_pairs} scored pairs"
+        bars = f"Below {self.min_coverage:.1%} coverage"
+        last = f"or below {self.min_pairs} scored pairs of the prefix"
+        if not self.sequential:
+            last = f"below {self.min_pairs} scored pairs, or before the runs are finished"
         return (
             f"The candidate's agent errors {errors}; all other abstentions are {rest}.",
-            f"{bars}, or before the runs are finished: inconclusive.",
+            f"{bars}, {last}: inconclusive.",
         )
 
 
+_SEQUENTIAL_WORDS = (
+    "Sequential: at every look, pass if the anytime-valid p-value for a better candidate is at most "
+    "{rule.alpha:g}; fail if that for a better parent is; otherwise inconclusive. It is 1 over the largest value "
+    "of the e-process over the discordant pairs of the longest finished prefix of the declared order."
+)
+_REPLICATED_WORDS = (
+    "Pass if the exact one-sided sign-flip p-value for a better candidate, over instances that each count once by the "
+    "sum of their differences over the repetitions, is at most {rule.alpha:g}; fail if that for a better parent is; "
+    "otherwise inconclusive."
+)
 _MODE_WORDS: dict[Mode, str] = {
     "improve": (
         "Pass if the exact one-sided McNemar p-value for a better candidate is at most {rule.alpha:g}; "
@@ -172,18 +193,16 @@ def decide(
     Raises:
         ContractError: `tasks` is missing, without use, or does not add up to the comparison.
     """
+    if rule.sequential:
+        raise ContractError("needs the declared order. fix: use look", path="rule.sequential")
     _require_tasks(rule, comparison, tasks)
     table = rule.judged(comparison.table)
     keys = comparison.table.n_shared + len(comparison.only_candidate) + len(comparison.only_parent)
     counted_pairs = rule.counted(comparison.table).n_pairs
     coverage = counted_pairs / keys if keys else 0.0
     verdict, reasons = _judge(rule, table, tasks)
-    missing = _missing_evidence(rule, counted_pairs, coverage, finished=finished)
-    verdicts = {verdict, *(guard.verdict for guard in guards)}
-    if missing:
-        final: Verdict = "inconclusive"
-    else:
-        final = "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
+    missing = missing_evidence(rule, counted_pairs, coverage, finished=finished)
+    final = worst_verdict(verdict, guards, missing)
     test = exact_mcnemar(table.candidate_wins, table.parent_wins)
     tipping = None
     if final == "pass" and rule.mode != "no-regression":
@@ -269,7 +288,16 @@ def _no_regression(rule: GateRule, tasks: Sequence[GroupComparison]) -> tuple[Ve
     return "pass", (f"none of {len(rows)} tasks is worse, and a drop of {rule.margin:g} would have shown",)
 
 
-def _missing_evidence(rule: GateRule, counted_pairs: int, coverage: float, *, finished: bool) -> tuple[str, ...]:
+def worst_verdict(verdict: Verdict, guards: Sequence[Guard], missing: Sequence[str]) -> Verdict:
+    """The verdict of a rule after its guards, and after the evidence that is missing."""
+    verdicts = {verdict, *(guard.verdict for guard in guards)}
+    if missing:
+        return "inconclusive"
+    return "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
+
+
+def missing_evidence(rule: GateRule, counted_pairs: int, coverage: float, *, finished: bool) -> tuple[str, ...]:
+    """What is missing for any verdict, a sentence each."""
     missing: list[str] = []
     if not finished:
         missing.append("a run is not finished")

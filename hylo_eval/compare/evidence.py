@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import attrs
@@ -76,6 +76,9 @@ class RunConditions:
         env: The environment: reference, options and spec, as JSON.
         safety: The filters, as JSON.
         hylo_version: The release of Hylo it was made with.
+        agent_digest: Digest of the agent's whole manifest: reference, options, components, spec.
+        planned: Episodes that were planned; 0 where that is not on record.
+        keys_digest: Digest of the planned instance keys in their declared order.
     """
 
     run_id: str
@@ -94,11 +97,19 @@ class RunConditions:
     env: Mapping[str, Any]
     safety: tuple[Mapping[str, Any], ...]
     hylo_version: str
+    agent_digest: str = ""
+    planned: int = 0
+    keys_digest: str = ""
 
     @property
     def agent(self) -> str:
         """Name and version of the agent."""
         return f"{self.agent_name} {self.agent_version}"
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """What no other run has in common with this one: id, time and configuration."""
+        return self.run_id, self.created_at, self.config_digest
 
 
 @attrs.frozen(kw_only=True)
@@ -111,6 +122,7 @@ class RunEvidence:
         finished: Whether every planned instance has an outcome.
         traces_read: Whether the outcomes were read from the traces, or the log alone was believed.
         faults: What contradicts itself in the run, a sentence each; evidence with faults is refused.
+        order: The planned instance keys in their declared order; empty where that is not on record.
     """
 
     conditions: RunConditions
@@ -118,6 +130,11 @@ class RunEvidence:
     finished: bool = True
     traces_read: bool = True
     faults: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+    def narrowed(self, keys: Collection[str]) -> RunEvidence:
+        """The same run with these instances only."""
+        return attrs.evolve(self, outcomes={key: self.outcomes[key] for key in self.outcomes if key in keys})
 
 
 @attrs.frozen(kw_only=True)
@@ -168,6 +185,13 @@ class PairedEvidence:
     def traces_read(self) -> bool:
         """Whether the traces of both runs were read and checked."""
         return self.candidate.traces_read and self.parent.traces_read
+
+    def narrowed(self, keys: Collection[str]) -> PairedEvidence:
+        """The same two runs with these instances only."""
+        unpaired = {key: aspects for key, aspects in self.unpaired.items() if key in keys}
+        return attrs.evolve(
+            self, candidate=self.candidate.narrowed(keys), parent=self.parent.narrowed(keys), unpaired=unpaired
+        )
 
     def run(self, side: Side) -> RunEvidence:
         """One of the two runs."""

@@ -17,6 +17,7 @@ from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidenc
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, Sample
+from hylo_eval.evaluation.finished_episodes import declared_keys, finished_samples
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.plan import declared_order
@@ -49,12 +50,22 @@ def find_run(name: str, run_root: Path) -> RunFolder:
     )
 
 
-def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
+def read_conditions(run: RunFolder) -> RunConditions:
+    """Under which conditions a run comes about, whether or not it has a log yet.
+
+    Raises:
+        EvalError: The manifest is missing, cannot be read or breaks its schema.
+    """
+    return _conditions(read_manifest(run.manifest), run.manifest, log_sha256="")
+
+
+def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False) -> RunEvidence:
     """Read a run as evidence.
 
     Args:
         run: The run folder.
         traces: Whether to read every trace again and check the log against it; otherwise the log is believed.
+        running: Whether a run without a log, which goes on or was killed, is read from its finished traces.
 
     Returns:
         The evidence. What contradicts itself is a fault of it and no error, so that all of it can be shown at once.
@@ -64,15 +75,25 @@ def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
     """
     manifest = read_manifest(run.manifest)
     path = run.evallog if run.evallog.exists() else run.partial_evallog
-    if not path.exists():
+    from_queue = running and traces and path != run.evallog and run.queue.exists()
+    if path.exists() and not from_queue:
+        log = read_evallog(path)
+        samples = log.samples
+        conditions = _conditions(manifest, run.manifest, log_sha256=_file_digest(path))
+        faults = [*_log_faults(log, conditions)]
+        scorers = _vouched_scorers(log) if traces else ()
+    elif from_queue:
+        samples = finished_samples(run)
+        log_sha256 = digest([str(run.path), *(sample.episode_id for sample in samples)])
+        conditions = _conditions(manifest, run.manifest, log_sha256=log_sha256)
+        faults: list[str] = []
+        scorers = tuple(make_scorer(plugin.name) for plugin in BUILT_IN["scorers"])
+    else:
         raise EvalError(f"{run.path} holds no log", fix="the run must at least have been started: hylo-eval run")
-    log = read_evallog(path)
-    conditions = _conditions(manifest, run.manifest, log_sha256=_file_digest(path))
-    faults = [*_log_faults(log, conditions)]
     outcomes: dict[str, EpisodeOutcome] = {}
     instances: list[TaskInstance] = []
-    reader = _TraceReader(run, conditions, _vouched_scorers(log) if traces else ())
-    for sample in log.samples:
+    reader = _TraceReader(run, conditions, scorers)
+    for sample in samples:
         if sample.key in outcomes:
             faults.append(f"lists {sample.key} twice")
             continue
@@ -85,10 +106,20 @@ def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
             outcomes[sample.key] = reader.outcome(sample, trace)
             instances.append(trace.instance)
     finished = path == run.evallog
+    # The traces of a whole run tell its order by themselves.
+    order = () if finished and traces else declared_keys(run, conditions.keys_digest)
     if finished and not faults:
-        faults += _selection_faults(manifest, run.manifest, conditions.benchmark.id, log, instances if traces else None)
+        ordered = [instance.key for instance in declared_order(conditions.benchmark.id, instances)]
+        faults += _selection_faults(manifest, run.manifest, len(samples), ordered, instances if traces else None)
+        if traces and not faults:
+            order = tuple(ordered)
     return RunEvidence(
-        conditions=conditions, outcomes=outcomes, finished=finished, traces_read=traces, faults=tuple(faults)
+        conditions=conditions,
+        outcomes=outcomes,
+        finished=finished,
+        traces_read=traces,
+        faults=tuple(faults),
+        order=order,
     )
 
 
@@ -117,21 +148,15 @@ class _TraceReader:
 
     def outcome(self, sample: Sample, trace: EpisodeTrace) -> EpisodeOutcome:
         """What the trace says; scorers that are not ours are taken from the log, their reasons from the status."""
-        scores: dict[str, float | None] = {name: score.value for name, score in self._scores.items()}
-        reasons = {name: _reason(score) for name, score in self._scores.items() if score.value is None}
+        found = episode_outcome(trace, self._scores)
+        scores, reasons = dict(found.scores), dict(found.reasons)
         abstained = abstention(trace)
         for name, score in sample.scores.items():
             if name not in scores:
                 scores[name] = score.value
                 if score.value is None and (_stated(score) or abstained is not None):
                     reasons[name] = _stated(score) or _reason(abstained)
-        return EpisodeOutcome(
-            scores=scores,
-            reasons=reasons,
-            task_digest=trace.instance.spec.digest(),
-            start=_start(trace),
-            tags=trace.instance.spec.tags,
-        )
+        return attrs.evolve(found, scores=scores, reasons=reasons)
 
     def _wrong(self, sample: Sample, trace: EpisodeTrace) -> Iterator[str]:
         if trace.end is None:
@@ -176,6 +201,17 @@ def _vouched_scorers(log: EvalLog) -> tuple[Scorer, ...]:
     return tuple(make_scorer(plugin.name) for plugin in vouched)
 
 
+def episode_outcome(trace: EpisodeTrace, scores: Mapping[str, Score]) -> EpisodeOutcome:
+    """What came out of an episode, by its trace and what scorers say of it."""
+    return EpisodeOutcome(
+        scores={name: score.value for name, score in scores.items()},
+        reasons={name: _reason(score) for name, score in scores.items() if score.value is None},
+        task_digest=trace.instance.spec.digest(),
+        start=_start(trace),
+        tags=trace.instance.spec.tags,
+    )
+
+
 def _start(trace: EpisodeTrace) -> Start | None:
     reset = trace.reset
     if reset is None:
@@ -216,16 +252,19 @@ def _log_faults(log: EvalLog, conditions: RunConditions) -> Iterator[str]:
 
 
 def _selection_faults(
-    manifest: Mapping[str, Any], path: Path, benchmark: str, log: EvalLog, instances: Sequence[TaskInstance] | None
+    manifest: Mapping[str, Any],
+    path: Path,
+    logged: int,
+    ordered: Sequence[str],
+    instances: Sequence[TaskInstance] | None,
 ) -> Iterator[str]:
     """A log from which episodes are missing is not the log of the run that was planned."""
     selection = _take(manifest, "selection", dict, path)
     planned = _take(selection, "instances", int, path)
-    if planned != len(log.samples):
-        yield f"planned {planned} episodes, but its log holds {len(log.samples)}"
+    if planned != logged:
+        yield f"planned {planned} episodes, but its log holds {logged}"
     elif instances is not None:
-        keys = digest([instance.key for instance in declared_order(benchmark, instances)])
-        if keys != _take(selection, "keys_digest", str, path):
+        if digest(ordered) != _take(selection, "keys_digest", str, path):
             yield "holds other instances than were planned"
         # A log lists its samples in the benchmark's order, so the tasks come in the order the manifest's digest has.
         tasks = {instance.spec.id: instance.spec.to_dict() for instance in instances}
@@ -242,6 +281,7 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
     scorers = _take(manifest, "scorers", list, path)
     if not _texts(scorers):
         raise EvalError(f"{path}: scorers: must be a list of texts")
+    selection = _take(manifest, "selection", dict, path)
     versions = _take(manifest, "versions", dict, path)
     if not _texts(list(versions.values())):
         raise EvalError(f"{path}: versions: must hold texts")
@@ -265,6 +305,9 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         env=_take(manifest, "env", dict, path),
         safety=tuple(safety),
         hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
+        agent_digest=digest(agent),
+        planned=_take(selection, "instances", int, path),
+        keys_digest=_take(selection, "keys_digest", str, path),
     )
 
 

@@ -1,4 +1,4 @@
-"""The record of every gate: a file each under ``<run_root>/comparisons``, never overwritten."""
+"""The record of every comparison: a file each under ``<run_root>/comparisons``, never overwritten."""
 
 from __future__ import annotations
 

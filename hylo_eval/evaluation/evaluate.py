@@ -114,6 +114,7 @@ def evaluate(
     agent_ref: Mapping[str, Any] | None = None,
     max_attempts: int = 3,
     fsync: bool = False,
+    in_order: bool = False,
     stop: Callable[[], bool] | None = None,
     started: Callable[[TaskInstance, int], None] | None = None,
     finished: Callable[[Episode], None] | None = None,
@@ -141,6 +142,7 @@ def evaluate(
         agent_ref: What the agent was made from, for the manifest.
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
+        in_order: Run the instances in declared order, not task by task: what is finished is then a prefix of it.
         stop: Asked before every step; when it says True the run ends as if it had been interrupted.
         started: Told of every attempt.
         finished: Told of every episode that has its outcome.
@@ -172,6 +174,7 @@ def evaluate(
         scorers=scorers,
         max_attempts=max_attempts,
         fsync=fsync,
+        in_order=in_order,
         stop=stop,
         started=None if started is None else lambda instance, attempt, _: started(instance, attempt),
         finished=finished,
@@ -186,6 +189,7 @@ def run_plan(
     scorers: Sequence[Scorer] | None = None,
     max_attempts: int = 3,
     fsync: bool = False,
+    in_order: bool = False,
     budget_seconds: float | None = None,
     allow_code_change: bool = False,
     details: Mapping[str, Any] | None = None,
@@ -202,6 +206,7 @@ def run_plan(
         scorers: As for :func:`evaluate`.
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Survive power loss, not only the death of every process.
+        in_order: Run the instances in declared order, not task by task.
         budget_seconds: Take nothing new after so long: a balanced prefix of the declared order is run.
         allow_code_change: Continue a run that another state of Hylo's own source began.
         details: For the manifest: how the run was called and how it is executed.
@@ -228,6 +233,7 @@ def run_plan(
                 run=run,
                 instance=plan.instance,
                 until=until,
+                in_order=in_order or until is not None,
                 stop=stop,
                 started=started,
                 finished=finished,
@@ -285,7 +291,7 @@ def _conclude(
     ]
     scored = score_episodes(scorers, done)
     summary = summaries(scorers, scored)
-    complete = len(done) == len(plan.declared)
+    complete = len(done) == plan.count
     log = build_evallog(plan.benchmark, plan.split, setup.agent, run, scored, scorers, complete=complete)
     path = run.evallog if complete else run.partial_evallog
     write_evallog(log, path)

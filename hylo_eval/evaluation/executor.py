@@ -37,6 +37,7 @@ class Work:
         run: Where its files are.
         instance: The instance of a key.
         until: When to take nothing new any more, in seconds of the monotonic clock; None is never.
+        in_order: Whether the instances are taken in declared order, so that what is done is a prefix of it.
         stop: Whether the operator wants it to stop.
         started: Told of every attempt: instance, attempt, name of the worker.
         finished: Told of every episode that has its outcome.
@@ -46,6 +47,7 @@ class Work:
     run: RunFolder
     instance: Callable[[str], TaskInstance]
     until: float | None = None
+    in_order: bool = False
     stop: Callable[[], bool] | None = None
     started: Callable[[TaskInstance, int, str], None] | None = None
     finished: Callable[[Episode], None] | None = None
@@ -60,10 +62,10 @@ class Work:
             self.started(instance, attempt, worker)
 
     def claim(self, owner: Owner, prefer: str | None) -> Lease | None:
-        """The next thing to do; in declared order where time may run out, so that what is done is a prefix of it."""
+        """The next thing to do, if there is time."""
         if self.until is not None and time.monotonic() >= self.until:
             return None
-        return self.queue.claim(owner, prefer=prefer, in_order=self.until is not None)
+        return self.queue.claim(owner, prefer=prefer, in_order=self.in_order)
 
     def others_hold_leases(self) -> bool:
         """Whether something is left that another process works on, and that may come back if it dies."""

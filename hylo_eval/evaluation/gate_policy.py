@@ -24,6 +24,7 @@ _RULE: Final[Mapping[str, tuple[type, str]]] = {
     "min_coverage": (float, "a number"),
     "agent_errors": (str, "text"),
     "worst_case": (bool, "true or false"),
+    "sequential": (bool, "true or false"),
 }
 _BESIDE: Final[Mapping[str, tuple[type, str]]] = {
     "metric": (str, "text"),

@@ -22,7 +22,8 @@ from hylo_core.errors import describe_error
 from hylo_core.score import Grader, Score
 from hylo_core.trace import SCORED, EpisodeTrace, GradeEvent
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.evallog.v01 import read_evallog
+from hylo_eval.evallog.files import read_evallog
+from hylo_eval.evaluation.recorded_trace import read_recorded
 from hylo_eval.evaluation.rescore_plan import trace_path
 from hylo_eval.evaluation.score_pool import RecordedEpisode, differences_from_record
 from hylo_eval.grading.protocol import NoJudgement, digest_of, is_parallel
@@ -157,6 +158,7 @@ def grade_run(
             episode_id=sample.episode_id,
             status=sample.status,
             benchmark_digest=log.benchmark.digest,
+            trace_sha256=sample.trace_sha256,
         )
         for sample in log.samples
     ]
@@ -225,7 +227,7 @@ class _Stopping:
 def _grade(grader: Grader, episode: RecordedEpisode, *, again: bool, stopping: _Stopping) -> EpisodeGrade:
     path = Path(episode.path)
     try:
-        trace = read_trace(path, digests="behaviour")
+        recorded = read_recorded(path, episode.trace_sha256)
     except TraceError as error:
         reason = TRACE_UNREADABLE if path.exists() else TRACE_MISSING
         return EpisodeGrade(
@@ -234,7 +236,8 @@ def _grade(grader: Grader, episode: RecordedEpisode, *, again: bool, stopping: _
             reason=error.reason,
             score=Score.abstain(reason, error.reason),
         )
-    differences = differences_from_record(trace, episode)
+    trace = recorded.trace
+    differences = differences_from_record(recorded, episode)
     if differences:
         reason = "; ".join(differences)
         score = Score.abstain(TRACE_UNREADABLE, reason)

@@ -58,7 +58,7 @@ def build_manifest(
     config = build_config(plan, setup)
     selection = {
         **config["selection"],
-        "instances": len(plan.declared),
+        "instances": plan.count,
         "keys_digest": digest([item.key for item in plan.declared]),
     }
     return {

@@ -59,6 +59,22 @@ class Plan:
         Round by round over the tasks, the order of the tasks in each round drawn
         from the benchmark's id. Every prefix holds every task equally often, give or take one.
         """
+        chosen = self._chosen()
+        benchmark_id = self.benchmark.id
+        chosen.sort(key=lambda item: _place(benchmark_id, item.task, item.episode_index))
+        return tuple(chosen[: self.selection.get("max_episodes")])
+
+    @cached_property
+    def count(self) -> int:
+        """How many instances that are; told without putting them in order."""
+        if self.selection.get("key") is None and self.selection.get("shard") is None:
+            seeds = self.benchmark.splits[self.split][: self.benchmark.episodes_per_task]
+            found = len(self.tasks) * len(seeds[: self.selection.get("episodes")])
+        else:
+            found = len(self._chosen())
+        return min(found, self.selection.get("max_episodes", found))
+
+    def _chosen(self) -> list[Planned]:
         seeds = self.benchmark.splits[self.split][: self.benchmark.episodes_per_task]
         episodes: int | None = self.selection.get("episodes")
         chosen = [Planned(task.id, seed, index) for task in self.tasks for index, seed in enumerate(seeds[:episodes])]
@@ -68,9 +84,7 @@ class Plan:
         if shard := self.selection.get("shard"):
             number, count = map(int, shard.split("/"))
             chosen = [item for item in chosen if _shard_of(item, count) == number - 1]
-        benchmark_id = self.benchmark.id
-        chosen.sort(key=lambda item: _place(benchmark_id, item.task, item.episode_index))
-        return tuple(chosen[: self.selection.get("max_episodes")])
+        return chosen
 
     @property
     def benchmark_ref(self) -> BenchmarkRef:
@@ -170,7 +184,7 @@ def plan_run(
         selection=FrozenMapping({name: value for name, value in selection.items() if value is not None}),
         overrides=FrozenMapping({} if max_steps is None else {"max_steps": max_steps}),
     )
-    if not plan.declared:
+    if not plan.count:
         raise EvalError(f"nothing is left of split {split!r} to run", fix="ask for fewer shards" if shard else "")
     return plan
 

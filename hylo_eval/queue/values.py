@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 import attrs
 
@@ -41,7 +42,7 @@ class Ending(StrEnum):
     """It had ended with an outcome, whose trace was found missing or damaged later."""
 
 
-def _bounded(error: object) -> object:
+def _bounded(error: Any) -> Any:
     """An error text as a row can hold it: what is too long is cut, with a note, and never loses an outcome."""
     if not isinstance(error, str):
         return error

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
 from hylo_eval.compare.evidence import Difference, PairedEvidence, RunEvidence
 from hylo_eval.compare.gate import GateOutcome, GatePolicy
+from hylo_eval.compare.ledger import COMPARISON_SCHEMA, Ledger
+from hylo_eval.compare.looking import Look
 from hylo_eval.compare.pairing import PairedComparison
+from hylo_eval.compare.replicated import ReplicatedComparison
+from hylo_eval.compare.replicates import NoiseFloor, VarianceSplit
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.table import PairTable
-
-COMPARISON_SCHEMA: Final = "hylo.comparison/v0.1"
 
 
 def compare_document(evidence: PairedEvidence, summary: BinarySummary | GradedSummary) -> dict[str, Any]:
@@ -32,7 +35,7 @@ def gate_document(outcome: GateOutcome, *, exit_code: int) -> dict[str, Any]:
     return {
         **compare_document(outcome.evidence, outcome.summary),
         "kind": "gate",
-        "policy": policy_document(outcome.policy),
+        "policy": policy_document(outcome.policy, words=outcome.words()),
         "verdict": decision.verdict,
         "exit_code": exit_code,
         "reasons": list(decision.reasons),
@@ -42,15 +45,72 @@ def gate_document(outcome: GateOutcome, *, exit_code: int) -> dict[str, Any]:
         "effect": attrs.asdict(decision.effect),
         "tipping_point": attrs.asdict(decision.tipping_point) if decision.tipping_point else None,
         "guards": [attrs.asdict(guard) for guard in decision.guards],
+        "look": look_document(outcome.look) if outcome.look else None,
+        "repetitions": repetitions_document(outcome.repetitions),
+        "replicated": replicated_document(outcome.replicated) if outcome.replicated else None,
     }
 
 
-def refusal_document(policy: GatePolicy, differences: tuple[Difference, ...], *, exit_code: int) -> dict[str, Any]:
+def repetitions_document(repetitions: Sequence[PairedEvidence]) -> list[dict[str, Any]]:
+    """Which further runs took part."""
+    return [
+        {"candidate": run_document(evidence.candidate), "parent": run_document(evidence.parent)}
+        for evidence in repetitions
+    ]
+
+
+def replicated_document(found: ReplicatedComparison) -> dict[str, Any]:
+    """What all repetitions together say."""
+    return {
+        "scope": found.scope,
+        "repetitions": [paired_document(comparison) for comparison in found.repetitions],
+        "cluster": attrs.asdict(found.cluster),
+        "mean_difference": found.mean_difference,
+        "interval": attrs.asdict(found.interval) if found.interval else None,
+        "candidate_variance": _variance(found.candidate_variance),
+        "parent_variance": _variance(found.parent_variance),
+    }
+
+
+def _variance(split: VarianceSplit | None) -> dict[str, Any] | None:
+    return None if split is None else {**attrs.asdict(split), "scene_share": split.scene_share}
+
+
+def noise_document(evidence: PairedEvidence, noise: NoiseFloor, *, metric: str) -> dict[str, Any]:
+    """One agent run twice."""
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "kind": "noise",
+        **_evidence(evidence),
+        "metric": {"name": metric},
+        "noise_floor": attrs.asdict(noise),
+    }
+
+
+def ledger_document(ledger: Ledger, notes: Sequence[str]) -> dict[str, Any]:
+    """The looks at a split before this one."""
+    return {
+        "looks": len(ledger.looks),
+        "gates": sum(look.kind == "gate" for look in ledger.looks),
+        "candidates": list(ledger.candidates),
+        "unreadable": ledger.unreadable,
+        "words": list(notes),
+    }
+
+
+def look_document(look: Look) -> dict[str, Any]:
+    """One look under the sequential rule."""
+    return {**attrs.asdict(look.test), "beyond_the_prefix": look.beyond}
+
+
+def refusal_document(
+    policy: GatePolicy, differences: tuple[Difference, ...], *, words: str, exit_code: int
+) -> dict[str, Any]:
     """A gate whose evidence was refused."""
     return {
         "schema": COMPARISON_SCHEMA,
         "kind": "gate",
-        "policy": policy_document(policy),
+        "policy": policy_document(policy, words=words),
         "verdict": "refused",
         "exit_code": exit_code,
         "reasons": [f"{item.name}: {item.sentence}" for item in differences],
@@ -58,17 +118,17 @@ def refusal_document(policy: GatePolicy, differences: tuple[Difference, ...], *,
     }
 
 
-def policy_document(policy: GatePolicy) -> dict[str, Any]:
+def policy_document(policy: GatePolicy, *, words: str) -> dict[str, Any]:
     """A policy with its meaning in words."""
     members = attrs.asdict(policy)
-    return {**members.pop("rule"), **members, "allow": list(policy.allow), "words": policy.words()}
+    return {**members.pop("rule"), **members, "allow": list(policy.allow), "words": words}
 
 
 def _evidence(evidence: PairedEvidence) -> dict[str, Any]:
     return {
         "benchmark": evidence.candidate.conditions.benchmark.to_dict(),
-        "candidate": _run(evidence.candidate),
-        "parent": _run(evidence.parent),
+        "candidate": run_document(evidence.candidate),
+        "parent": run_document(evidence.parent),
         "traces_read": evidence.traces_read,
         "intersected": evidence.intersected,
         "allowed": [{"name": item.name, "sentence": item.sentence} for item in evidence.allowed],
@@ -79,12 +139,14 @@ def _evidence(evidence: PairedEvidence) -> dict[str, Any]:
     }
 
 
-def _run(run: RunEvidence) -> dict[str, Any]:
+def run_document(run: RunEvidence) -> dict[str, Any]:
+    """Which run it was."""
     conditions = run.conditions
     return {
         "run_id": conditions.run_id,
         "agent": conditions.agent_name,
         "version": conditions.agent_version,
+        "agent_digest": conditions.agent_digest,
         "created_at": conditions.created_at,
         "config_digest": conditions.config_digest,
         "log_sha256": conditions.log_sha256,
@@ -97,7 +159,7 @@ def _binary(summary: BinarySummary) -> dict[str, Any]:
     return {
         "alpha": summary.alpha,
         "scope": summary.scope,
-        **_paired(summary.comparison),
+        **paired_document(summary.comparison),
         "effect": attrs.asdict(summary.effect),
         "attainability": summary.attainability,
         "scenarios": [
@@ -106,7 +168,7 @@ def _binary(summary: BinarySummary) -> dict[str, Any]:
         ],
         "by": summary.by,
         "groups": [
-            {"label": row.label, "adjusted_regression_p": row.adjusted_regression_p, **_paired(row.comparison)}
+            {"label": row.label, "adjusted_regression_p": row.adjusted_regression_p, **paired_document(row.comparison)}
             for row in summary.groups
         ],
         "new_tasks": attrs.asdict(summary.new_tasks) if summary.new_tasks else None,
@@ -131,7 +193,8 @@ def _graded(summary: GradedSummary) -> dict[str, Any]:
     }
 
 
-def _paired(comparison: PairedComparison) -> dict[str, Any]:
+def paired_document(comparison: PairedComparison) -> dict[str, Any]:
+    """Counts and tests of paired outcomes."""
     return {
         **_table(comparison.table),
         "p_value": comparison.p_value,

@@ -12,7 +12,10 @@ import attrs
 from hylo_eval.compare.cluster import ClusterComparison
 from hylo_eval.compare.evidence import PairedEvidence, RunEvidence
 from hylo_eval.compare.gate import GateOutcome
+from hylo_eval.compare.looking import Look
 from hylo_eval.compare.pairing import PairedComparison
+from hylo_eval.compare.replicated import ReplicatedComparison
+from hylo_eval.compare.replicates import VarianceSplit
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.tango import Interval
 from hylo_eval.report.text import number, p_value, percent, points, reasons
@@ -26,8 +29,9 @@ class Section:
         title: Its heading; empty for none.
         sentences: Whole sentences.
         facts: Labels and values.
-        headers: Of the table's columns; the last ones are numbers.
+        headers: Of the table's columns.
         rows: Of the table.
+        text_columns: How many columns hold text, from the first on; the others hold numbers.
     """
 
     title: str = ""
@@ -35,6 +39,7 @@ class Section:
     facts: tuple[tuple[str, str], ...] = ()
     headers: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    text_columns: int = 1
 
 
 def evidence_section(evidence: PairedEvidence) -> Section:
@@ -118,12 +123,15 @@ def gate_sections(outcome: GateOutcome) -> tuple[Section, ...]:
     """The verdict, then what it rests on."""
     decision = outcome.decision
     facts = [("coverage", percent(decision.coverage))]
+    if outcome.look is not None:
+        facts += _look_facts(outcome.look)
     if decision.tipping_point is not None and decision.tipping_point.abstained:
         facts.append(("tipping point", decision.tipping_point.words()))
     verdict = Section(
         title=f"verdict: {decision.verdict}",
         sentences=(
             *(f"{reason}." for reason in decision.reasons),
+            *(("fixed p-values below hold for a single look and decide nothing here.",) if outcome.look else ()),
             *(f"allowed, {item.name}: {item.sentence}." for item in outcome.evidence.allowed),
             *(f"{note}." for note in outcome.evidence.notes),
         ),
@@ -131,7 +139,66 @@ def gate_sections(outcome: GateOutcome) -> tuple[Section, ...]:
     )
     # Exceptions and notes stand in the verdict itself, so the evidence need not say them again.
     plain = attrs.evolve(outcome.evidence, allowed=(), notes=())
+    if outcome.replicated is not None:
+        return (verdict, evidence_section(plain), *replicated_sections(outcome.replicated))
     return (verdict, evidence_section(plain), *binary_sections(outcome.summary))
+
+
+def replicated_sections(found: ReplicatedComparison) -> tuple[Section, ...]:
+    """The comparison over repetitions: all together, then each by itself."""
+    cluster = found.cluster
+    facts = [("instances", f"{cluster.n_clusters}, in {len(found.repetitions)} repetitions, {cluster.n_pairs} pairs")]
+    if found.mean_difference is not None:
+        bounds = ""
+        if found.interval is not None:
+            low, high = points(found.interval.low), points(found.interval.high)
+            bounds = f", {found.interval.level:.0%} interval ({found.interval.method}) [{low}, {high}]"
+        facts.append(("difference", f"{points(found.mean_difference)}{bounds}"))
+    facts += [
+        ("p, candidate better", f"{p_value(cluster.p_value)} (sign flips of instances, {cluster.sign_flip.method})"),
+        ("p, parent better", p_value(cluster.reverse_p_value)),
+        ("smallest attainable p", p_value(cluster.smallest_attainable_p)),
+        ("variance, candidate", _variance(found.candidate_variance)),
+        ("variance, parent", _variance(found.parent_variance)),
+        ("scope", f"{found.scope}: each instance counts once"),
+    ]
+    rows = tuple(
+        (
+            str(place),
+            str(comparison.candidate_wins),
+            str(comparison.parent_wins),
+            str(comparison.n_pairs),
+            _difference(comparison),
+        )
+        for place, comparison in enumerate(found.repetitions, start=1)
+    )
+    return (
+        Section(title="over repetitions", facts=tuple(facts)),
+        Section(
+            title="each repetition by itself",
+            headers=("repetition", "wins", "losses", "pairs", "difference"),
+            rows=rows,
+        ),
+    )
+
+
+def _variance(split: VarianceSplit | None) -> str:
+    if split is None:
+        return "no instance was scored twice"
+    share = "" if split.scene_share is None else f"; {percent(split.scene_share)} of it lies in the scenes"
+    return f"scene {split.scene:.3g}, policy and simulator {split.policy:.3g}{share}"
+
+
+def _look_facts(look: Look) -> list[tuple[str, str]]:
+    test = look.test
+    facts = [
+        ("looked at", f"{test.n_looked} of {test.n_declared} declared pairs"),
+        ("p at any look, candidate better", p_value(test.p_value, test.log10_p)),
+        ("p at any look, parent better", p_value(test.reverse_p_value, test.reverse_log10_p)),
+    ]
+    if look.beyond:
+        facts.append(("not looked at", f"{look.beyond} finished pairs that come after one that is missing"))
+    return facts
 
 
 def _binary_facts(summary: BinarySummary) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_json_has_the_documented_members(compare: Any) -> None:
     assert set(found) == {
         "schema", "kind", "benchmark", "candidate", "parent", "traces_read", "intersected", "allowed", "notes",
         "not_pairs", "distinct_initial_states",
-        "repeated_initial_states", "metric", "comparison",
+        "repeated_initial_states", "metric", "comparison", "id", "created_at",
     }  # fmt: skip
     assert (found["schema"], found["kind"]) == ("hylo.comparison/v0.1", "compare")
     comparison = found["comparison"]
@@ -78,6 +79,22 @@ def test_json_has_the_documented_members(compare: Any) -> None:
     assert [group["label"] for group in comparison["groups"]] == list(TASKS)
     # One loss on push gives 1/2, on the other task nothing speaks for the parent; Holm doubles the smallest.
     assert [group["adjusted_regression_p"] for group in comparison["groups"]] == [1.0, 1.0]
+
+
+def test_every_comparison_is_on_record(compare: Any, runs: Path) -> None:
+    """One file each, the printed document; a root that cannot be written is a warning, since people only look."""
+    printed = compare("--json").json
+    [path] = (runs / "comparisons").iterdir()
+    assert printed == json.loads(path.read_text())
+    compare()
+    assert len(list((runs / "comparisons").iterdir())) == 2
+    for path in (runs / "comparisons").iterdir():
+        path.unlink()
+    (runs / "comparisons").rmdir()
+    (runs / "comparisons").write_text("")
+    done = compare("--json")
+    assert (done.code, done.json["kind"]) == (0, "compare")
+    assert "warning: this look is not on record: cannot write" in done.err
 
 
 def test_swapped_sides_mirror(compare: Any) -> None:
@@ -128,13 +145,16 @@ def test_the_figure_is_written(compare: Any, tmp_path: Path) -> None:
     done = compare("--figure", tmp_path / "new" / "pairs.svg")
     assert done.code == 0, done.err
     assert (tmp_path / "new" / "pairs.svg").read_text(encoding="utf-8").count("<rect") == 1 + 5 + 20
+    done = compare("--figure", tmp_path / "pairs.png")
+    assert done.code == 0, done.err
+    assert (tmp_path / "pairs.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     done = compare("--figure", tmp_path / "steps.svg", "--metric", "steps")
     assert "a figure shows a metric of 0 and 1, and steps is none" in done.err
     assert not (tmp_path / "steps.svg").exists()
 
 
 REFUSED = [
-    (["--figure", "pairs.png"], "a figure is an SVG file, not 'pairs.png'"),
+    (["--figure", "pairs.pdf"], "a figure is an SVG or PNG file, not 'pairs.pdf'"),
     (["--json", "--markdown"], "--json and --markdown are two forms of one output; choose one"),
     (["--metric", "sucess"], "not both runs have the metric 'sucess'; did you mean 'success'"),
     (["--metric", "steps", "--by", "task"], "--by changes nothing for steps"),

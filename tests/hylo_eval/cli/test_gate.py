@@ -141,7 +141,7 @@ def test_without_a_record_of_safety_the_gate_does_not_open(gate: Any, root: Path
         )
     done = gate("--mode", "improve", "--log-only")
     assert done.code == 3
-    assert "safety interventions: not on record in both logs" in done.out
+    assert "safety interventions: not on record in all logs" in done.out
     assert "The logs are believed: no trace is read." in done.out
     assert gate("--mode", "improve").code == 0, "the traces tell"
 
@@ -227,6 +227,7 @@ def test_the_record_has_the_documented_members(gate: Any, root: Path) -> None:
         "allowed", "notes", "not_pairs", "distinct_initial_states",
         "repeated_initial_states", "metric", "comparison", "policy", "verdict",
         "exit_code", "reasons", "p_value", "reverse_p_value", "coverage", "effect", "tipping_point", "guards",
+        "look", "repetitions", "replicated", "ledger", "declared_at", "confirms",
     }  # fmt: skip
     assert (document["verdict"], document["exit_code"], document["p_value"]) == ("pass", 0, 1 / 64)
     assert document["policy"]["mode"] == "improve"

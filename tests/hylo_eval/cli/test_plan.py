@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hylo_eval.compare import exact_power
+from tests.runs import edit_json, keys, unit, write_run
 
 
 def test_it_says_how_many_pairs(hylo: Any) -> None:
@@ -27,7 +30,17 @@ def test_it_says_how_many_pairs(hylo: Any) -> None:
         (["--effect", ".3", "--discordant", ".2"], "effect: a difference of 0.3 needs at least that share"),
         (["--effect", "0", "--discordant", ".2"], "effect: must be above 0"),
         (["--effect", ".1", "--discordant", ".2", "--power", "1"], "power: must lie in (0, 1), got 1.0"),
-        (["--effect", ".1"], "Missing option '--discordant'"),
+        (["--effect", ".1"], "a plan needs --discordant, the share of pairs that one side wins"),
+        ([], "a plan needs --effect, the difference to be detected"),
+        (["--discordant", ".1"], "a plan needs --effect"),
+        (["--effect", ".1", "--discordant", ".2", "--pilot", "a", "b"], "choose one"),
+        (["--noise", "a", "b", "--discordant", ".2"], "change nothing without --effect"),
+        (["--effect", ".1", "--discordant", ".2", "--log-only"], "--log-only changes nothing where no run is read"),
+        (
+            ["--effect", ".1", "--discordant", ".2", "--allow", "versions"],
+            "--allow changes nothing where no run is read",
+        ),
+        (["--noise", "a", "b"], "there is no run 'a'"),
     ],
 )
 def test_what_cannot_be_planned_ends_with_2(hylo: Any, options: list[str], message: str) -> None:
@@ -35,3 +48,90 @@ def test_what_cannot_be_planned_ends_with_2(hylo: Any, options: list[str], messa
     done = hylo("plan", *options)
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A pilot of twenty pairs with four discordant ones, and an agent that was run twice."""
+    write_run(tmp_path, "new", keys(*range(9)), bench=unit(20))
+    write_run(tmp_path, "old", keys(*range(5)), bench=unit(20))
+    for name, won in (("once", keys(*range(10))), ("again", keys(*range(2, 13)))):
+        write_run(tmp_path, name, won, bench=unit(20), manifest={"name": "noisy", "version": "1"})
+    return tmp_path
+
+
+@pytest.fixture
+def plan(hylo: Any, root: Path) -> Any:
+    """Call ``plan`` with a run root."""
+    return lambda *arguments: hylo("plan", *arguments, "--run-root", root)
+
+
+def test_a_pilot_gives_the_share_of_discordant_pairs(plan: Any) -> None:
+    """4 of 20, and a cautious plan with the upper end of its interval, which needs more."""
+    found = plan("--effect", ".1", "--pilot", "new", "old", "--json").json
+    assert (found["discordant"], found["pilot"]["discordant"]) == (0.2, 0.2)
+    # Wilson, 4 of 20: (0.2 + z2/40 + z sqrt(0.16/20 + z2/1600)) / (1 + z2/20) with z = 1.95996.
+    assert found["pilot"]["discordant_high"] == pytest.approx(0.41602, abs=1e-5)
+    assert found["cautious"]["discordant"] == found["pilot"]["discordant_high"]
+    assert found["cautious"]["n_pairs"] > found["n_pairs"]
+    text = plan("--effect", ".1", "--pilot", "new", "old").out
+    assert "pilot: 4 of 20 pairs were discordant, 20.0 %; at most 41.6 % by its 95 % interval" in text
+
+
+def test_an_effect_above_the_share_is_planned_with_itself(plan: Any) -> None:
+    """A difference of .3 has at least 30 % discordant pairs."""
+    done = plan("--effect", ".3", "--pilot", "new", "old")
+    assert done.code == 0, done.err
+    assert "that is less than the effect, which it cannot be" in done.out
+    assert plan("--effect", ".3", "--pilot", "new", "old", "--json").json["discordant"] == 0.3
+
+
+def test_the_noise_floor_is_measured_and_warned_of(plan: Any) -> None:
+    """Two against three of twenty: five must all go one way to be significant, a lead of 5 / 20."""
+    done = plan("--noise", "once", "again", "--effect", ".1", "--discordant", ".2")
+    assert done.code == 0, done.err
+    assert "two runs of one agent disagree in 25.0 % of 20 pairs; differences below 25.0 % are noise" in done.out
+    assert "warning: the effect, 10.0 %, is below the noise floor" in done.out
+    found = plan("--noise", "once", "again", "--effect", ".3", "--discordant", ".3", "--json").json
+    assert (found["noise_floor"]["effect"], found["below_noise_floor"]) == (0.25, False)
+    assert found["n_pairs"] > 0
+    alone = plan("--noise", "once", "again", "--json").json
+    assert set(alone) == {"noise_floor", "below_noise_floor"}
+
+
+def test_a_gate_at_this_split_knows_the_noise_floor(plan: Any, hylo: Any, root: Path) -> None:
+    """A difference of 20 points is below the 25 on record."""
+    plan("--noise", "once", "again")
+    [record] = (root / "comparisons").iterdir()
+    assert json.loads(record.read_text())["kind"] == "noise"
+    done = hylo("gate", "new", "old", "--mode", "improve", "--run-root", root)
+    assert "the difference of +20.0 points is below the noise floor of 25.0 points" in done.out
+    assert "this one included: 1." in done.out, "an agent that was run twice was no candidate"
+
+
+def test_two_runs_that_differ_too_much_are_not_noise(hylo: Any, tmp_path: Path) -> None:
+    """Ten to none is 2 / 1024: something has changed."""
+    for name, won in (("once", keys(*range(10))), ("again", keys())):
+        write_run(tmp_path, name, won, bench=unit(12), manifest={"name": "noisy", "version": "1"})
+    done = hylo("plan", "--noise", "once", "again", "--run-root", tmp_path)
+    assert "warning: the two runs differ more than chance explains (two-sided p = 0.00195)" in done.out
+
+
+def test_two_agents_have_no_noise_floor(plan: Any, root: Path) -> None:
+    """Nor has an agent with other options, nor a run against itself."""
+    done = plan("--noise", "new", "old")
+    assert done.code == 2
+    assert "new and old are not one agent run twice" in done.err
+    assert "both sides are the same run" in plan("--noise", "once", "once").err
+    edit_json(root / "again" / "manifest.json", lambda manifest: manifest["agent"].update(options={"noise": 1}))
+    assert "are not one agent run twice" in plan("--noise", "once", "again").err
+    assert not (root / "comparisons").exists()
+
+
+def test_a_pilot_without_a_scored_pair_plans_nothing(hylo: Any, tmp_path: Path) -> None:
+    """With a sentence."""
+    for name in ("a", "b"):
+        write_run(tmp_path, name, bench=unit(2), broken=keys(0, 1))
+    done = hylo("plan", "--effect", ".1", "--pilot", "a", "b", "--run-root", tmp_path)
+    assert done.code == 2
+    assert "the pilot has no scored pair to plan from" in done.err

@@ -281,7 +281,8 @@ def test_a_run_id_names_one_configuration(tmp_path: Path) -> None:
     first = run(tmp_path, run_id="mine")
     started: list[Any] = []
     again = run(tmp_path, run_id="mine", started=lambda instance, attempt: started.append(instance))
-    assert (again.log, started, again.exit_code) == (first.log, [], 0)
+    assert (again.log.samples, again.log.results) == (first.log.samples, first.log.results)
+    assert (started, again.exit_code) == ([], 0)
     with pytest.raises(EvalError, match=r"(?s)overrides.max_steps: stored nothing, given 7.*choose another --run-id"):
         run(tmp_path, run_id="mine", plan=plan_run(benchmark(), max_steps=7))
 

@@ -14,7 +14,8 @@ from hylo_eval.compare.comparability import pair_evidence
 from hylo_eval.compare.summary import KNOWN_METRICS, summarise_binary
 from hylo_eval.evaluation.comparing import find_run, read_evidence
 from hylo_eval.report import figure
-from hylo_eval.report.figure import OUTCOMES, render_figure
+from hylo_eval.report.drawing import render_svg
+from hylo_eval.report.figure import OUTCOMES, draw_comparison
 from tests.runs import keys, unit, write_run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -23,7 +24,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 def drawn(root: Path, by: Any = "task") -> ET.Element:
     """The figure of the runs ``a`` and ``b``."""
     evidence = pair_evidence(*(read_evidence(find_run(name, root)) for name in ("a", "b")))
-    return ET.fromstring(render_figure(evidence, summarise_binary(evidence, KNOWN_METRICS["success"], by=by)))  # noqa: S314
+    figure = draw_comparison(evidence, summarise_binary(evidence, KNOWN_METRICS["success"], by=by))
+    return ET.fromstring(render_svg(figure))  # noqa: S314
 
 
 def cells(picture: ET.Element) -> list[str]:

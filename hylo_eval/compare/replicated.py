@@ -1,0 +1,209 @@
+"""Repeated runs of the same instances: paired by key within each repetition, and the instance as the unit.
+
+The repetitions of one instance share its scene, so they are no independent evidence; each instance counts once, by the
+sum of its differences, in an exact sign-flip test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from hylo_core.errors import ContractError
+from hylo_eval.compare.cluster import ClusterComparison, cluster_compare, cluster_tables
+from hylo_eval.compare.comparability import EvidenceRefused
+from hylo_eval.compare.decision import Decision, GateRule, Verdict, missing_evidence, worst_verdict
+from hylo_eval.compare.effect import measure_effect, scenarios
+from hylo_eval.compare.evidence import Difference, PairedEvidence
+from hylo_eval.compare.guards import Guard
+from hylo_eval.compare.looking import judged_scores
+from hylo_eval.compare.pairing import PairedComparison, Scores, paired_compare
+from hylo_eval.compare.permutation import bootstrap_mean_interval
+from hylo_eval.compare.replicates import VarianceSplit, variance_split
+from hylo_eval.compare.table import PairTable, Side, merged
+from hylo_eval.compare.tango import Interval
+
+REPLICATED_SCOPE = "these instances, over repetitions"
+"""What a replicated comparison makes a claim about."""
+
+_SIDES: tuple[Side, Side] = ("candidate", "parent")
+
+
+@attrs.frozen(kw_only=True)
+class ReplicatedComparison:
+    """A candidate against its parent over repeated runs.
+
+    Attributes:
+        repetitions: The comparison of each repetition by itself.
+        cluster: All of them, with the instance as the unit.
+        mean_difference: Mean over instances of the mean difference within each; None without pairs.
+        interval: Its BCa bootstrap interval over instances, at level 1 - 2 alpha; None with fewer than two instances.
+        candidate_variance: The candidate's variance, between scenes and by its own and the simulator's noise; None
+            where no instance was scored twice.
+        parent_variance: The parent's.
+        scope: What the claim is about.
+    """
+
+    repetitions: tuple[PairedComparison, ...]
+    cluster: ClusterComparison
+    mean_difference: float | None
+    interval: Interval | None
+    candidate_variance: VarianceSplit | None
+    parent_variance: VarianceSplit | None
+    scope: str = REPLICATED_SCOPE
+
+
+def require_replicates(repetitions: Sequence[PairedEvidence]) -> None:
+    """Refuse repetitions that are not of the same two agents on the same instances.
+
+    Raises:
+        EvidenceRefused: They are not, or a run takes part twice.
+    """
+    differences = [
+        item for place, other in enumerate(repetitions[1:], start=2) for item in _other(repetitions[0], other, place)
+    ]
+    runs = [evidence.run(side).conditions for evidence in repetitions for side in _SIDES]
+    if len({run.identity for run in runs}) < len(runs):
+        sentence = "a run takes part twice: a copy is no repetition"
+        differences.append(Difference(name="replicates", sentence=sentence, allowable=False))
+    if differences:
+        raise EvidenceRefused(differences)
+
+
+def compare_replicates(
+    repetitions: Sequence[PairedEvidence], metric: str, *, rule: GateRule | None = None, alpha: float = 0.05
+) -> ReplicatedComparison:
+    """Compare over repetitions by a metric of 0 and 1.
+
+    Args:
+        repetitions: The two runs of each, paired.
+        metric: The metric.
+        rule: How abstentions count; None leaves them out.
+        alpha: One-sided level.
+
+    Raises:
+        EvidenceRefused: The repetitions do not belong together.
+        ContractError: A score is neither 0, 1 nor None.
+    """
+    require_replicates(repetitions)
+    scores = [_scores(evidence, metric, rule) for evidence in repetitions]
+    clusters = cluster_tables(scores, lambda key: key)
+    leads = [(table.candidate_wins - table.parent_wins) / table.n_pairs for table in clusters.values() if table.n_pairs]
+    ours, theirs = (_split([sides[place] for sides in scores]) for place in (0, 1))
+    return ReplicatedComparison(
+        repetitions=tuple(paired_compare(*sides) for sides in scores),
+        cluster=attrs.evolve(cluster_compare(clusters), scope=REPLICATED_SCOPE),
+        mean_difference=math.fsum(leads) / len(leads) if leads else None,
+        interval=bootstrap_mean_interval(leads, level=1.0 - 2.0 * alpha),
+        candidate_variance=ours,
+        parent_variance=theirs,
+    )
+
+
+def decide_replicated(
+    rule: GateRule, repetitions: Sequence[PairedEvidence], metric: str, guards: Sequence[Guard]
+) -> tuple[Decision, ReplicatedComparison]:
+    """Apply a rule to repeated runs.
+
+    Raises:
+        ContractError: The rule is another than "improve", or sequential.
+        EvidenceRefused: As `compare_replicates`.
+    """
+    if rule.mode != "improve" or rule.sequential:
+        raise ContractError("repetitions decide mode improve only, and once. fix: leave --replicate out", path="mode")
+    found = compare_replicates(repetitions, metric, rule=rule, alpha=rule.alpha)
+    cluster = found.cluster
+    shown = f"over {cluster.n_clusters} instances in {len(repetitions)} repetitions"
+    verdict: Verdict = "inconclusive"
+    reason = f"no difference shown {shown}: p = {cluster.p_value:.3g} for a better candidate"
+    if cluster.p_value <= rule.alpha:
+        verdict, reason = "pass", f"the candidate is better {shown}: p = {cluster.p_value:.3g}"
+    elif cluster.reverse_p_value <= rule.alpha:
+        verdict, reason = "fail", f"the parent is better {shown}: p = {cluster.reverse_p_value:.3g}"
+    raw = merged(_table(evidence, metric) for evidence in repetitions)
+    planned = sum(len(_keys(evidence)) for evidence in repetitions)
+    counted = rule.counted(raw).n_pairs
+    coverage = counted / planned if planned else 0.0
+    finished = all(evidence.finished for evidence in repetitions)
+    missing = missing_evidence(rule, counted, coverage, finished=finished)
+    decision = Decision(
+        rule=rule,
+        rule_in_words=rule.words(repetitions=len(repetitions)),
+        verdict=worst_verdict(verdict, guards, missing),
+        reasons=(*missing, reason, *(guard.words for guard in guards)),
+        p_value=cluster.p_value,
+        reverse_p_value=cluster.reverse_p_value,
+        effect=measure_effect(rule.judged(raw), alpha=rule.alpha, power=rule.power),
+        coverage=coverage,
+        scenarios=scenarios(raw),
+        tipping_point=None,
+        guards=tuple(guards),
+    )
+    return decision, found
+
+
+def mean_scores(repetitions: Sequence[PairedEvidence], side: Side, metric: str) -> dict[str, float | None]:
+    """Instance key -> the mean of a metric over the repetitions in which both sides were scored; None without any."""
+    other: Side = "parent" if side == "candidate" else "candidate"
+    found: dict[str, list[float]] = {}
+    for evidence in repetitions:
+        theirs = evidence.scores(other, metric)
+        for key, score in evidence.scores(side, metric).items():
+            kept = found.setdefault(key, [])
+            if score is not None and theirs.get(key) is not None:
+                kept.append(score)
+    return {key: math.fsum(values) / len(values) if values else None for key, values in found.items()}
+
+
+def _other(first: PairedEvidence, other: PairedEvidence, place: int) -> Iterator[Difference]:
+    for side in _SIDES:
+        ours, theirs = first.run(side), other.run(side)
+        what = f"repetition {place} of the {side} ({theirs.conditions.run_id})"
+        if ours.conditions.agent_digest != theirs.conditions.agent_digest:
+            sentence = f"{what} is of another agent: {theirs.conditions.agent}, the first {ours.conditions.agent}"
+            yield Difference(name="replicates", sentence=sentence, allowable=False)
+        one, two = ours.conditions.benchmark, theirs.conditions.benchmark
+        if (one.digest, one.split) != (two.digest, two.split):
+            sentence = (
+                f"{what} is on {two.id}, split {two.split} ({two.digest}), the first on {one.id}, split {one.split}"
+            )
+            yield Difference(name="replicates", sentence=sentence, allowable=False)
+        elif ours.finished and theirs.finished and ours.outcomes.keys() != theirs.outcomes.keys():
+            sentence = f"{what} is of other instances than the first"
+            yield Difference(name="replicates", sentence=sentence, allowable=False)
+
+
+def _scores(evidence: PairedEvidence, metric: str, rule: GateRule | None) -> tuple[Scores, Scores]:
+    ours, theirs = (
+        evidence.scores(side, metric)
+        if rule is None
+        else judged_scores(rule, side, evidence.scores(side, metric), evidence.reasons(side, metric))
+        for side in _SIDES
+    )
+    return ours, theirs
+
+
+def _table(evidence: PairedEvidence, metric: str) -> PairTable:
+    return paired_compare(
+        evidence.scores("candidate", metric),
+        evidence.scores("parent", metric),
+        candidate_reasons=evidence.reasons("candidate", metric),
+        parent_reasons=evidence.reasons("parent", metric),
+    ).table
+
+
+def _keys(evidence: PairedEvidence) -> frozenset[str]:
+    return frozenset(evidence.candidate.outcomes.keys() | evidence.parent.outcomes.keys())
+
+
+def _split(runs: Sequence[Scores]) -> VarianceSplit | None:
+    values: dict[str, list[float]] = {}
+    for scores in runs:
+        for key, score in scores.items():
+            if score is not None:
+                values.setdefault(key, []).append(score)
+    if len(values) < 2 or all(len(found) < 2 for found in values.values()):
+        return None
+    return variance_split(values)

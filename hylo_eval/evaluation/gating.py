@@ -1,0 +1,139 @@
+"""One gate from run folders to a verdict: evidence, declaration, ledger, confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import attrs
+
+from hylo_eval.compare.comparability import pair_evidence
+from hylo_eval.compare.evidence import PairedEvidence, RunConditions
+from hylo_eval.compare.gate import GateOutcome, GatePolicy, apply_policy
+from hylo_eval.compare.ledger import Ledger, RecordedLook
+from hylo_eval.errors import EvalError
+from hylo_eval.evaluation.comparing import read_evidence
+from hylo_eval.evaluation.declaration import declare, refuse_mixing
+from hylo_eval.evaluation.ledger_files import read_ledger
+from hylo_eval.suggest import did_you_mean
+from hylo_eval.traces.layout import RunFolder
+
+
+@attrs.frozen(kw_only=True)
+class JudgedGate:
+    """A gate with its place among the looks on record.
+
+    Attributes:
+        outcome: The verdict and what it rests on.
+        ledger: The looks at this split before it.
+        notes: What the ledger, a selection and the noise floor say about it, a sentence each.
+        declared_at: When a sequential rule was declared; empty for a fixed one.
+        confirms: The selection it is the confirmation of; empty for none.
+    """
+
+    outcome: GateOutcome
+    ledger: Ledger
+    notes: tuple[str, ...]
+    declared_at: str = ""
+    confirms: str = ""
+
+
+def judge(
+    policy: GatePolicy,
+    candidate: RunFolder,
+    parent: RunFolder,
+    *,
+    run_root: Path,
+    confirms: str | None = None,
+    repetitions: Sequence[tuple[RunFolder, RunFolder]] = (),
+) -> JudgedGate:
+    """Judge a candidate's run against its parent's.
+
+    Args:
+        policy: What the candidate must show.
+        candidate: Its run.
+        parent: The run of the agent it is to replace.
+        run_root: Where the records of earlier looks are.
+        confirms: The record id of the selection that chose the candidate.
+        repetitions: Further runs of the candidate and of its parent on the same instances.
+
+    Raises:
+        EvidenceRefused: The runs are not comparable.
+        EvalError: A run or record cannot be read; fixed and sequential rules are mixed; the selection chose another
+            agent, or was confirmed already.
+    """
+    sequential = policy.rule.sequential
+
+    def paired(ours: RunFolder, theirs: RunFolder) -> PairedEvidence:
+        read = [read_evidence(run, traces=not policy.log_only, running=sequential) for run in (ours, theirs)]
+        return pair_evidence(*read, allow=policy.allow, intersect=policy.intersect)
+
+    evidence = paired(candidate, parent)
+    further = [paired(*two) for two in repetitions]
+    ours, theirs = evidence.candidate, evidence.parent
+    ledger = read_ledger(run_root)
+    refuse_mixing(policy, ((candidate, ours.conditions), (parent, theirs.conditions)), ledger)
+    if confirms is not None:
+        _require_choice(ledger, confirms, evidence)
+    outcome = apply_policy(policy, evidence, further)
+    declared_at = declare(candidate, policy, ours.conditions, theirs.conditions) if sequential else ""
+    benchmark = ours.conditions.benchmark
+    here = ledger.of_split(benchmark.digest, benchmark.split)
+    effect = outcome.decision.effect
+    notes = (
+        *here.words(ours.conditions.agent, n_episodes=effect.n_pairs, success_rate=effect.parent_rate),
+        *_noise(here, effect.difference),
+        *_selections(ledger, ours.conditions, confirms),
+    )
+    return JudgedGate(outcome=outcome, ledger=here, notes=notes, declared_at=declared_at, confirms=confirms or "")
+
+
+def _noise(ledger: Ledger, difference: float | None) -> Iterator[str]:
+    floor = ledger.noise
+    if floor is not None and difference is not None and abs(difference) < floor:
+        yield (
+            f"the difference of {100 * difference:+.1f} points is below the noise floor of {100 * floor:.1f} points "
+            "that is on record for this split: running one agent twice can differ as much"
+        )
+
+
+def _selections(ledger: Ledger, candidate: RunConditions, confirms: str | None) -> Iterator[str]:
+    if confirms is not None:
+        yield f"this is the one confirmation of selection {confirms}, which chose the candidate"
+        return
+    for look in ledger.looks:
+        if look.kind != "select" or look.benchmark_digest != candidate.benchmark.digest:
+            continue
+        if look.chosen == candidate.agent_digest:
+            yield f"selection {look.id} chose the candidate: --confirms {look.id} makes a gate its confirmation"
+        elif any(run.agent_digest == candidate.agent_digest for run in look.runs):
+            yield f"selection {look.id} did not choose the candidate, but another of its {len(look.runs)} agents"
+
+
+def _require_choice(ledger: Ledger, record_id: str, evidence: PairedEvidence) -> None:
+    selection = ledger.find(record_id)
+    if selection is None or selection.kind != "select":
+        known = [look.id for look in ledger.looks if look.kind == "select"]
+        raise EvalError(f"there is no selection {record_id!r} on record{did_you_mean(record_id, known)}")
+    candidate = evidence.candidate.conditions
+    benchmark = candidate.benchmark
+    if selection.benchmark_digest != benchmark.digest:
+        raise EvalError(f"selection {record_id} was made on another benchmark, {selection.benchmark}")
+    if selection.split == benchmark.split:
+        raise EvalError(
+            f"selection {record_id} was made on this split, {benchmark.split!r}: it cannot confirm itself",
+            fix="run the chosen agent and its parent on a split that nothing was chosen on",
+        )
+    if selection.chosen != candidate.agent_digest:
+        raise EvalError(f"selection {record_id} did not choose {candidate.agent}, or it has changed since")
+    pair = {candidate.identity, evidence.parent.conditions.identity}
+    for look in ledger.looks:
+        if look.confirms == record_id and {run.identity for run in look.runs} != pair:
+            raise EvalError(
+                f"selection {record_id} has had its one confirmation ({_told(look)})",
+                fix="choose anew on a validation split; a second try on this one is a choice too",
+            )
+
+
+def _told(look: RecordedLook) -> str:
+    return f"{look.id}, {look.verdict}, {look.created_at}"

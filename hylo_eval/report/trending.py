@@ -1,0 +1,201 @@
+"""A trend over versions: as sections, as JSON and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from hylo_eval.compare.evidence import RunEvidence
+from hylo_eval.compare.ledger import COMPARISON_SCHEMA
+from hylo_eval.compare.trend import Change, TrendStep
+from hylo_eval.report.documents import paired_document, run_document
+from hylo_eval.report.drawing import Circle, Drawing, Label, Line, Rectangle, Shape
+from hylo_eval.report.figure import shortened
+from hylo_eval.report.sections import Section
+from hylo_eval.report.text import p_value, percent, points
+
+_ROW: Final = 26
+_TOP: Final = 104
+_LABEL_X: Final = 16
+_LABEL_LENGTH: Final = 34
+_RATE: Final = (290, 220)
+_BASELINE: Final = (570, 220)
+_PARENT: Final = (850, 220)
+"""Left edge and width of each panel."""
+_WIDTH: Final = 1110
+_BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#8c8c8c"
+
+
+def trend_sections(
+    steps: Sequence[TrendStep], runs: Mapping[str, RunEvidence], baseline: str, notes: Sequence[str], *, alpha: float
+) -> tuple[Section, ...]:
+    """One row a version, oldest first."""
+    benchmark = runs[baseline].conditions.benchmark
+    worse = [step.label for step in steps if step.regression_p is not None and step.regression_p <= alpha]
+    read = all(run.traces_read for run in runs.values())
+    found = f"worse than the baseline: {', '.join(worse)}" if worse else "no version is shown to be worse"
+    return (
+        Section(
+            facts=(
+                ("benchmark", f"{benchmark.id} {benchmark.version}, split {benchmark.split}"),
+                ("baseline", f"{runs[baseline].conditions.agent} (run {baseline})"),
+                ("traces", "read and checked" if read else "not read (log only)"),
+            ),
+            sentences=(
+                f"{found} (Holm-adjusted exact one-sided p at most {alpha:g}).",
+                "agent errors count as failures on every side; other abstentions are left out.",
+                *(f"{note}." for note in notes),
+            ),
+            headers=(
+                "agent", "run", "success", "95 % interval", "from the parent", "from the baseline", "95 % interval",
+                "p of a regression (Holm)",
+            ),
+            text_columns=2,
+            rows=tuple(_row(step, runs[step.label], baseline) for step in steps),
+        ),
+    )  # fmt: skip
+
+
+def trend_document(
+    steps: Sequence[TrendStep], runs: Mapping[str, RunEvidence], baseline: str, notes: Sequence[str], *, metric: str
+) -> dict[str, Any]:
+    """A trend as JSON."""
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "kind": "trend",
+        "benchmark": runs[baseline].conditions.benchmark.to_dict(),
+        "runs": [run_document(run) for run in runs.values()],
+        "traces_read": all(run.traces_read for run in runs.values()),
+        "metric": {"name": metric},
+        "baseline": baseline,
+        "notes": list(notes),
+        "steps": [
+            {
+                "run_id": step.label,
+                "successes": step.successes,
+                "n_scored": step.n_scored,
+                "rate": step.rate,
+                "interval": step.interval,
+                "from_parent": _change(step.from_parent),
+                "from_baseline": _change(step.from_baseline),
+                "adjusted_regression_p": step.regression_p,
+            }
+            for step in steps
+        ],
+    }
+
+
+def draw_trend(
+    steps: Sequence[TrendStep],
+    runs: Mapping[str, RunEvidence],
+    baseline: str,
+    *,
+    family: str,
+    metric: str,
+    alpha: float,
+) -> Drawing:
+    """Three panels over the versions: the rate, the change from the baseline, the change from the parent."""
+    benchmark = runs[baseline].conditions.benchmark
+    bottom = _TOP + _ROW * len(steps)
+    title = f"{family} on {benchmark.id} {benchmark.version}, split {benchmark.split}"
+    shapes: list[Shape] = [
+        Label(x=_LABEL_X, y=26, text=title, size=15),
+        Label(
+            x=_LABEL_X,
+            y=48,
+            text=f"{metric}, oldest version first; bars are 95 % intervals; dashed: the baseline, {baseline}; "
+            f"orange: worse than it (Holm-adjusted p at most {alpha:g})",
+        ),
+    ]
+    for place, head in (
+        (_RATE, "success rate"),
+        (_BASELINE, "change from the baseline"),
+        (_PARENT, "change from the parent"),
+    ):
+        shapes.append(Label(x=place[0] + place[1] / 2, y=80, text=head, anchor="middle"))
+    stripes = range(_TOP, bottom, 2 * _ROW)
+    shapes += [Rectangle(x=0, y=y, width=_WIDTH, height=_ROW, fill="#f5f5f5") for y in stripes]
+    shapes += _axes(bottom)
+    first = next(step for step in steps if step.label == baseline)
+    if first.rate is not None:
+        x = _within(_RATE, first.rate)
+        shapes.append(Line(x1=x, x2=x, y1=_TOP, y2=bottom, stroke=_BLUE, dashed=True))
+    middles = [_TOP + _ROW * index + _ROW / 2 for index in range(len(steps))]
+    shapes += _path(steps, middles)
+    for step, y in zip(steps, middles, strict=True):
+        shapes += _drawn(step, runs[step.label], y, alpha)
+    return Drawing(width=_WIDTH, height=bottom + 40, shapes=tuple(shapes))
+
+
+def _row(step: TrendStep, run: RunEvidence, baseline: str) -> tuple[str, ...]:
+    change = step.from_baseline
+    interval = "-" if step.interval is None else f"[{percent(step.interval[0])}, {percent(step.interval[1])}]"
+    return (
+        run.conditions.agent,
+        step.label,
+        "-" if step.rate is None else percent(step.rate),
+        interval,
+        _points(step.from_parent),
+        "baseline" if step.label == baseline else _points(change),
+        "-" if change is None else f"[{points(change.interval.low)}, {points(change.interval.high)}]",
+        "-" if step.regression_p is None else p_value(step.regression_p),
+    )
+
+
+def _points(change: Change | None) -> str:
+    return "-" if change is None or change.difference is None else points(change.difference)
+
+
+def _change(change: Change | None) -> dict[str, Any] | None:
+    if change is None:
+        return None
+    interval = [change.interval.low, change.interval.high]
+    members = {"reference": change.reference, "difference": change.difference, "interval": interval}
+    return {**members, **paired_document(change.comparison)}
+
+
+def _axes(bottom: int) -> Iterator[Shape]:
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        yield from _tick(_within(_RATE, share), bottom, f"{100 * share:.0f} %", dashed=share not in (0.0, 1.0))
+    for panel in (_BASELINE, _PARENT):
+        for value in (-1.0, -0.5, 0.0, 0.5, 1.0):
+            text = f"{100 * value:+.0f}" if value else "0"
+            yield from _tick(_within(panel, (value + 1.0) / 2.0), bottom, text, dashed=value != 0)
+        yield Label(x=panel[0] + panel[1] / 2, y=bottom + 32, text="points", anchor="middle", fill=_GREY)
+
+
+def _tick(x: float, bottom: int, text: str, *, dashed: bool) -> Iterator[Shape]:
+    yield Line(x1=x, x2=x, y1=_TOP - 4, y2=bottom, stroke="#c0c0c0", dashed=dashed)
+    yield Label(x=x, y=bottom + 16, text=text, anchor="middle")
+
+
+def _path(steps: Sequence[TrendStep], middles: Sequence[float]) -> Iterator[Shape]:
+    """The line from rate to rate, behind the points."""
+    places = [(_within(_RATE, step.rate), y) for step, y in zip(steps, middles, strict=True) if step.rate is not None]
+    for (x1, y1), (x2, y2) in pairwise(places):
+        yield Line(x1=x1, y1=y1, x2=x2, y2=y2, stroke="#a6cee3", width=2.0)
+
+
+def _drawn(step: TrendStep, run: RunEvidence, y: float, alpha: float) -> Iterator[Shape]:
+    label = f"{run.conditions.agent} ({step.label})"
+    yield Label(x=_LABEL_X, y=y + 4, text=shortened(label, _LABEL_LENGTH), title=label)
+    if step.rate is not None and step.interval is not None:
+        yield from _bar(_RATE, step.rate, step.interval, y, _BLUE)
+    worse = step.regression_p is not None and step.regression_p <= alpha
+    for panel, change, colour in (
+        (_BASELINE, step.from_baseline, _ORANGE if worse else "#000000"),
+        (_PARENT, step.from_parent, "#000000"),
+    ):
+        if change is not None and change.difference is not None:
+            low, high = ((end + 1.0) / 2.0 for end in (change.interval.low, change.interval.high))
+            yield from _bar(panel, (change.difference + 1.0) / 2.0, (low, high), y, colour)
+
+
+def _bar(panel: tuple[int, int], value: float, interval: tuple[float, float], y: float, colour: str) -> Iterator[Shape]:
+    yield Line(x1=_within(panel, interval[0]), x2=_within(panel, interval[1]), y1=y, y2=y, stroke=colour, width=1.5)
+    yield Circle(cx=_within(panel, value), cy=y, r=4, fill=colour)
+
+
+def _within(panel: tuple[int, int], share: float) -> float:
+    return round(panel[0] + share * panel[1], 2)
