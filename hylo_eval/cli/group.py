@@ -18,6 +18,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
     "rescore": ("hylo_eval.cli.rescore:rescore", "Score the traces of finished runs again, without a simulator."),
     "compare": ("hylo_eval.cli.compare:compare", "Compare two runs, pair by pair, for people."),
+    "diff": ("hylo_eval.cli.diff:diff", "Say where one episode parts between two runs."),
     "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),
     "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
