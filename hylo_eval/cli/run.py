@@ -58,6 +58,13 @@ if TYPE_CHECKING:
 @click.option("--run-id", default=None, help="Default: time, benchmark and agent.")
 @click.option("--max-attempts", type=int, default=3, show_default=True, help="Tries where the infrastructure fails.")
 @click.option("--fsync", is_flag=True, help="Force every trace to disk, to survive power loss.")
+@click.option(
+    "--video",
+    type=click.Choice(["none", "failures", "all"]),
+    default="none",
+    show_default=True,
+    help="Which episodes to keep as video, for each camera.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
 def run(**options: Any) -> int:
     """Run an agent on BENCH (an alias, a path or a reference) and write a run folder.
@@ -120,6 +127,7 @@ def evaluate_command(**options: Any) -> EvalResult:
                 agent_ref=agent.ref,
                 max_attempts=options["max_attempts"],
                 fsync=options["fsync"],
+                video=options["video"],
                 stop=stop,
                 started=progress.started,
                 finished=progress.finished,
@@ -163,6 +171,7 @@ def _as_json(result: EvalResult) -> dict[str, Any]:
         "scores": {name: attrs.asdict(summary) for name, summary in result.summaries.items()},
         "initial_states": attrs.asdict(result.initial_states),
         "disagreements": result.disagreements,
+        "videos": attrs.asdict(result.videos) if result.videos else None,
         "unknown": [difference.path for difference in result.differences],
     }
 
@@ -177,6 +186,8 @@ def _print_report(result: EvalResult) -> None:
     )
     print_summaries(out, result.summaries)
     _print_notes(result)
+    if result.videos is not None:
+        out.print(printable_line(result.videos.words()))
     out.print(f"run: {printable_line(str(result.run.path))}")
 
 

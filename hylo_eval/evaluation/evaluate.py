@@ -33,9 +33,11 @@ from hylo_eval.scoring.initial_states import StateCount, count_states
 from hylo_eval.scoring.latency import LatencyP95
 from hylo_eval.scoring.success import Success
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.video.recorder import VideoTally, make_recorder
 
 if TYPE_CHECKING:
     from hylo_eval.safety.protocol import SafetyFilter
+    from hylo_eval.video.recorder import VideoChoice
 
 DEFAULT_SCORERS: tuple[Scorer, ...] = (Success(), Steps(), SafetyInterventions(), LatencyP95())
 
@@ -53,6 +55,7 @@ class EvalResult:
         complete: Whether every planned instance has an outcome.
         agent_spec: What the agent expects and how it acts, after it met the environment.
         differences: What agent and environment do not say or disagree on.
+        videos: How many videos were written and how many could not be; None where none were asked for.
     """
 
     run: RunFolder
@@ -63,6 +66,7 @@ class EvalResult:
     complete: bool
     agent_spec: AgentSpec = attrs.field(factory=AgentSpec)
     differences: Sequence[SpecDifference] = ()
+    videos: VideoTally | None = None
 
     @property
     def exit_code(self) -> int:
@@ -108,6 +112,7 @@ def evaluate(
     agent_ref: Mapping[str, Any] | None = None,
     max_attempts: int = 3,
     fsync: bool = False,
+    video: VideoChoice = "none",
     stop: Callable[[], bool] | None = None,
     started: Callable[[TaskInstance, int], None] | None = None,
     finished: Callable[[Episode], None] | None = None,
@@ -134,6 +139,7 @@ def evaluate(
         agent_ref: What the agent was made from, for the manifest.
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
+        video: Which episodes are kept as video, for each camera: ``none``, ``failures`` or ``all``.
         stop: Asked before every step; when it says True the run ends as if it had been interrupted.
         started: Told of every attempt.
         finished: Told of every episode that has its outcome.
@@ -166,10 +172,11 @@ def evaluate(
         setup, differences = preflight(worker, ordered[0], agent, env_ref or {}, agent_ref or {})
         names = [scorer.name for scorer in scorers]
         content = build_manifest(plan, setup, run_id=run.run_id, scorers=names)
+        worker.video = make_recorder(run, video, setup.env_spec)
         run.create()
         write_manifest(content, run.manifest)
         done: list[Episode] = []
-        conclude = partial(_conclude, plan, setup, run, scorers, done, differences)
+        conclude = partial(_conclude, plan, setup, run, scorers, done, differences, worker.video and worker.video.tally)
         try:
             for episode in worker.episodes(ordered, started):
                 done.append(episode)
@@ -217,6 +224,7 @@ def _conclude(
     scorers: Sequence[Scorer],
     done: Sequence[Episode],
     differences: Sequence[SpecDifference],
+    videos: VideoTally | None,
 ) -> EvalResult:
     scored = score_episodes(scorers, done)
     summary = summaries(scorers, scored)
@@ -233,6 +241,7 @@ def _conclude(
         complete=complete,
         agent_spec=setup.agent_spec,
         differences=differences,
+        videos=videos,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -11,7 +12,7 @@ import attrs
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef
 from hylo_eval.agents.protocol import Agent
-from hylo_eval.envs.protocol import EnvFactory
+from hylo_eval.envs.protocol import EnvFactory, spec_of
 from hylo_eval.errors import MissingSimulator
 from hylo_eval.rollout.episode import EpisodeResult, record_failure, run_episode
 from hylo_eval.safety.defaults import default_filters
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import gymnasium
 
     from hylo_eval.safety.protocol import SafetyFilter
+    from hylo_eval.video.recorder import VideoRecorder
 
 
 @attrs.frozen(kw_only=True)
@@ -57,6 +59,7 @@ class Worker:
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
         stop: Asked before every step; ends the run with ``KeyboardInterrupt`` when it says True.
+        video: Records the episodes; None records none.
     """
 
     env_factory: EnvFactory
@@ -68,6 +71,7 @@ class Worker:
     max_attempts: int = 3
     fsync: bool = False
     stop: Callable[[], bool] | None = None
+    video: VideoRecorder | None = None
     _env: gymnasium.Env[Any, Any] | None = attrs.field(default=None, init=False)
     _task: str = attrs.field(default="", init=False)
 
@@ -124,7 +128,8 @@ class Worker:
             return record_failure(
                 self.agent, instance, error, trace_path=path, benchmark=self.benchmark, attempt=attempt
             )
-        return run_episode(
+        run = partial(
+            run_episode,
             env,
             self.agent,
             instance,
@@ -135,3 +140,7 @@ class Worker:
             fsync=self.fsync,
             stop=self.stop,
         )
+        if self.video is None:
+            return run()
+        name = episode_id(instance.key, attempt)
+        return self.video.record(lambda frames: run(frames=frames), name, instance.spec, spec_of(env))

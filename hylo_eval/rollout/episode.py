@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from hylo_core.task import TaskInstance
     from hylo_eval.safety.protocol import SafetyFilter
+    from hylo_eval.video.frames import FrameSink
 
 
 @attrs.frozen(kw_only=True)
@@ -79,6 +80,7 @@ def run_episode(
     fsync: bool = False,
     clock: Callable[[], float] = time.perf_counter,
     stop: Callable[[], bool] | None = None,
+    frames: FrameSink | None = None,
 ) -> EpisodeResult:
     """Run one episode and write its trace.
 
@@ -96,13 +98,14 @@ def run_episode(
         fsync: Force the trace to disk before it gets its name.
         clock: Seconds, for durations; they are volatile and change no digest.
         stop: Asked before every step; when it says True the episode ends as ``cancelled``.
+        frames: Shown every observation, for a video; changes nothing.
 
     Raises:
         EvalError: The trace cannot be written: a result nobody can read is no result.
         KeyboardInterrupt: ``stop`` said so, or the signal itself arrived; the trace was ended as ``cancelled``.
     """
     with TraceWriter(trace_path, fsync=fsync) as writer:
-        episode = _Episode(env, agent, instance, writer, safety, clock, stop)
+        episode = _Episode(env, agent, instance, writer, safety, clock, stop, frames)
         return episode.run(benchmark or _NO_BENCHMARK, attempt)
 
 
@@ -142,6 +145,7 @@ class _Episode:
         safety: Sequence[SafetyFilter],
         clock: Callable[[], float],
         stop: Callable[[], bool] | None = None,
+        frames: FrameSink | None = None,
     ) -> None:
         self.env: Any = env
         self.agent = agent
@@ -150,6 +154,7 @@ class _Episode:
         self.safety = tuple(safety)
         self.clock = clock
         self.stop = stop
+        self.frames = frames
         self.phase = "reset"
         self.steps = 0
         self.disagreements = 0
@@ -221,7 +226,7 @@ class _Episode:
         before = self.clock()
         observation, info = self.env.reset(seed=self.instance.seed, options={"instance": self.instance})
         self.reset_seconds = self.clock() - before
-        view = ObservationView(observation)
+        view = ObservationView(observation, self.frames)
         self.layouts = view.layouts
         if not isinstance(info.get(members.INSTRUCTION), str):
             raise EnvError(
