@@ -21,6 +21,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "diff": ("hylo_eval.cli.diff:diff", "Say where one episode parts between two runs."),
     "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),
     "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),
+    "report": ("hylo_eval.cli.report:report", "Write one self-contained page about runs."),
+    "view": ("hylo_eval.cli.view:view", "Show a run in a browser on this machine, also while it goes on."),
     "video": ("hylo_eval.cli.video:video", "List the videos of a run, or make a contact sheet and a wall of them."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
     "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze or import a benchmark."),
