@@ -54,6 +54,7 @@ def report(**options: Any) -> int:
 
     Ends with 0 when the page was written, whatever it says.
     """
+    from hylo_eval.cli.progress import Progress
     from hylo_eval.evaluation.comparing import find_run
     from hylo_eval.report.page import PageOptions, render_page
     from hylo_eval.report.run_record import read_run
@@ -69,7 +70,12 @@ def report(**options: Any) -> int:
     folders = [find_run(name, options["run_root"]) for name in options["runs"]]
     if len({folder.path for folder in folders}) < len(folders):
         raise EvalError("a run is named twice")
-    summaries = [summarise_run(read_run(folder)) for folder in folders]
+    records = [read_run(folder) for folder in folders]
+    progress = Progress(sum(len(record.episodes) for record in records), quiet=False)
+    try:
+        summaries = [summarise_run(record, read=progress.finished) for record in records]
+    finally:
+        progress.close()
     rivals = [_rival(folders, summaries, place, allow=options["allow"]) for place in range(1, len(folders))]
     page = render_page(
         summaries,
