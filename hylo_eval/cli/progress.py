@@ -46,8 +46,8 @@ class Progress:
             again = f" (attempt {attempt})" if attempt > 1 else ""
             self._bar.update(self._row, description=printable_line(instance.key) + again)
 
-    def finished(self, episode: Episode | RecordedScores) -> None:
-        """An episode has its outcome, or its scores."""
+    def finished(self, episode: Episode | RecordedScores | None = None) -> None:
+        """An episode has its outcome, or its scores, or was read."""
         self._done += 1
         if self._bar is not None:
             self._bar.advance(self._row)

@@ -78,6 +78,13 @@ _N = click.IntRange(min=1)
 @click.option("--max-rss-mb", type=_N, default=None, metavar="MB", help="Replace a worker that holds more memory.")
 @click.option("--max-attempts", type=int, default=3, show_default=True, help="Tries where the infrastructure fails.")
 @click.option("--fsync", is_flag=True, help="Force every trace to disk, to survive power loss.")
+@click.option(
+    "--video",
+    type=click.Choice(["none", "failures", "all"]),
+    default="none",
+    show_default=True,
+    help="Which episodes to keep as video, for each camera.",
+)
 @click.option("--json", "as_json_", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
 @click.pass_context
 def run(context: click.Context, **options: Any) -> int:
@@ -137,6 +144,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
                 budget_seconds=read_budget(options["budget"]),
                 allow_code_change=options["allow_code_change"],
                 details=_details(options),
+                video=options["video"] != "none",
                 stop=stop,
                 started=progress.started,
                 finished=progress.finished,
@@ -171,6 +179,7 @@ def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: Stop
         run=str(folder.path),
         max_attempts=options["max_attempts"],
         fsync=options["fsync"],
+        video=options["video"],
     )
     return make_executor(recipe, options, stop)
 
@@ -178,7 +187,7 @@ def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: Stop
 def _details(options: dict[str, Any]) -> dict[str, Any]:
     from hylo_eval.evaluation.invocation import invocation_of
 
-    execution = ("executor", "workers", "devices", "gpus_per_worker", "recycle_after", "max_rss_mb", "budget")
+    execution = ("executor", "workers", "devices", "gpus_per_worker", "recycle_after", "max_rss_mb", "budget", "video")
     return {
         "invocation": invocation_of(options),
         "execution": {

@@ -54,7 +54,7 @@ def _in_process(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest) -
 
     _refuse(options, _FLAGS, "a worker process; --workers 0 has none")
     made = make_worker(recipe, stop=stop)
-    return InProcess(made.worker, made.agent, made.env_ref, made.agent_ref, closes_agent=True)
+    return InProcess(made.worker, made.agent, made.env_ref, made.agent_ref, closes_agent=True, video=options["video"])
 
 
 def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:
@@ -64,6 +64,8 @@ def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:
         raise EvalError("--executor ray needs at least one worker", fix="--workers N")
     if options["devices"] is not None:
         raise EvalError("--devices is for workers of this machine", fix="--gpus-per-worker F")
+    if options["video"] != "none":
+        raise EvalError("--video is for workers of this machine: actors send traces back, no videos")
     placement = RayOptions(address=options["ray_address"], gpus=options["gpus_per_worker"] or 0.0)
     return RayActors(
         recipe, workers=options["workers"], python=options["python"], limits=_limits(options), options=placement

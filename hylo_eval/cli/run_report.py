@@ -40,6 +40,7 @@ def as_json(result: EvalResult) -> dict[str, Any]:
         "scores": {name: attrs.asdict(summary) for name, summary in result.summaries.items()},
         "initial_states": attrs.asdict(result.initial_states),
         "disagreements": result.disagreements,
+        "videos": attrs.asdict(result.videos) if result.videos else None,
         "unknown": [difference.path for difference in result.differences],
     }
 
@@ -55,6 +56,8 @@ def print_report(result: EvalResult) -> None:
     )
     print_summaries(out, result.summaries)
     _print_notes(result)
+    if result.videos is not None:
+        out.print(printable_line(result.videos.words()))
     out.print(f"run: {printable_line(str(result.run.path))}")
 
 

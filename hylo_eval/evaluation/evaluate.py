@@ -39,9 +39,11 @@ from hylo_eval.scoring.initial_states import StateCount, count_states
 from hylo_eval.scoring.latency import LatencyP95
 from hylo_eval.scoring.success import Success
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.video.recorder import VideoTally
 
 if TYPE_CHECKING:
     from hylo_eval.safety.protocol import SafetyFilter
+    from hylo_eval.video.recorder import VideoChoice
 
 DEFAULT_SCORERS: tuple[Scorer, ...] = (Success(), Steps(), SafetyInterventions(), LatencyP95())
 
@@ -59,6 +61,7 @@ class EvalResult:
         complete: Whether every planned instance has an outcome.
         agent_spec: What the agent expects and how it acts, after it met the environment.
         differences: What agent and environment do not say or disagree on.
+        videos: How many videos were written and how many could not be; None where none were asked for.
     """
 
     run: RunFolder
@@ -69,6 +72,7 @@ class EvalResult:
     complete: bool
     agent_spec: AgentSpec = attrs.field(factory=AgentSpec)
     differences: Sequence[SpecDifference] = ()
+    videos: VideoTally | None = None
 
     @property
     def exit_code(self) -> int:
@@ -115,6 +119,7 @@ def evaluate(
     max_attempts: int = 3,
     fsync: bool = False,
     in_order: bool = False,
+    video: VideoChoice = "none",
     stop: Callable[[], bool] | None = None,
     started: Callable[[TaskInstance, int], None] | None = None,
     finished: Callable[[Episode], None] | None = None,
@@ -143,6 +148,7 @@ def evaluate(
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
         in_order: Run the instances in declared order, not task by task: what is finished is then a prefix of it.
+        video: Which episodes are kept as video, for each camera: ``none``, ``failures`` or ``all``.
         stop: Asked before every step; when it says True the run ends as if it had been interrupted.
         started: Told of every attempt.
         finished: Told of every episode that has its outcome.
@@ -166,7 +172,7 @@ def evaluate(
         fsync=fsync,
         stop=stop,
     )
-    executor = InProcess(worker, agent, env_ref or {}, agent_ref or {})
+    executor = InProcess(worker, agent, env_ref or {}, agent_ref or {}, video=video)
     return run_plan(
         plan,
         executor,
@@ -175,6 +181,7 @@ def evaluate(
         max_attempts=max_attempts,
         fsync=fsync,
         in_order=in_order,
+        video=video != "none",
         stop=stop,
         started=None if started is None else lambda instance, attempt, _: started(instance, attempt),
         finished=finished,
@@ -193,6 +200,7 @@ def run_plan(
     budget_seconds: float | None = None,
     allow_code_change: bool = False,
     details: Mapping[str, Any] | None = None,
+    video: bool = False,
     stop: Callable[[], bool] | None = None,
     started: Callable[[TaskInstance, int, str], None] | None = None,
     finished: Callable[[Episode], None] | None = None,
@@ -210,6 +218,7 @@ def run_plan(
         budget_seconds: Take nothing new after so long: a balanced prefix of the declared order is run.
         allow_code_change: Continue a run that another state of Hylo's own source began.
         details: For the manifest: how the run was called and how it is executed.
+        video: Whether the executor keeps episodes as video, so that the result counts them.
         stop: Whether the operator wants it to stop.
         started: Told of every attempt: instance, attempt, name of the worker.
         finished: Told of every episode that has its outcome.
@@ -227,7 +236,8 @@ def run_plan(
         names = [scorer.name for scorer in scorers]
         record = RunRecord(plan=plan, setup=setup, run=run, scorers=names, details=details or {})
         with contextlib.closing(record.open_queue(fsync=fsync, allow_code_change=allow_code_change)) as queue:
-            conclude = partial(_conclude, plan, setup, run, scorers, queue, differences)
+            videos = VideoTally()
+            conclude = partial(_conclude, plan, setup, run, scorers, queue, differences, videos if video else None)
             work = Work(
                 queue=queue,
                 run=run,
@@ -237,6 +247,7 @@ def run_plan(
                 stop=stop,
                 started=started,
                 finished=finished,
+                videos=videos,
             )
             try:
                 executor.execute(work)
@@ -283,6 +294,7 @@ def _conclude(
     scorers: Sequence[Scorer],
     queue: RunQueue,
     differences: Sequence[SpecDifference],
+    videos: VideoTally | None,
 ) -> EvalResult:
     done = [
         Episode.recorded(run, plan.instance(result.key), result.attempt, with_trace(result, plan, setup, run))
@@ -306,6 +318,7 @@ def _conclude(
         complete=complete,
         agent_spec=setup.agent_spec,
         differences=differences,
+        videos=videos,
     )
 
 

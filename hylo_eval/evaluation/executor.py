@@ -20,9 +20,11 @@ from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner, RunQueue, State
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.video.recorder import VideoTally, make_recorder
 
 if TYPE_CHECKING:
     from hylo_eval.agents.protocol import Agent
+    from hylo_eval.video.recorder import VideoChoice
 
 
 _WAIT_SECONDS = 0.5
@@ -41,6 +43,7 @@ class Work:
         stop: Whether the operator wants it to stop.
         started: Told of every attempt: instance, attempt, name of the worker.
         finished: Told of every episode that has its outcome.
+        videos: Counts the videos as they come.
     """
 
     queue: RunQueue
@@ -51,6 +54,7 @@ class Work:
     stop: Callable[[], bool] | None = None
     started: Callable[[TaskInstance, int, str], None] | None = None
     finished: Callable[[Episode], None] | None = None
+    videos: VideoTally = attrs.field(factory=VideoTally)
 
     def stopped(self) -> bool:
         """Whether the operator wants it to stop."""
@@ -119,16 +123,21 @@ class InProcess:
     env_ref: Mapping[str, Any]
     agent_ref: Mapping[str, Any]
     closes_agent: bool = False
+    video: VideoChoice = "none"
     _task: str | None = attrs.field(default=None, init=False)
 
     def prepare(self, first: TaskSpec) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
         """As the protocol says."""
         self._task = first.id
-        return preflight(self.worker, first, self.agent, self.env_ref, self.agent_ref)
+        setup, differences = preflight(self.worker, first, self.agent, self.env_ref, self.agent_ref)
+        self.worker.video = make_recorder(self.worker.run, self.video, setup.env_spec)
+        return setup, differences
 
     def execute(self, work: Work) -> None:
         """As the protocol says."""
         owner = Owner.here()
+        if self.worker.video is not None:
+            self.worker.video.tally = work.videos
         with Heartbeat(work.queue, owner):
             self._work_off(work, owner)
 

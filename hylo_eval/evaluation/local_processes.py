@@ -19,6 +19,7 @@ from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.supervisor import WorkerProcess
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
+from hylo_eval.video.recorder import VideoTally
 
 POLL_SECONDS: Final = 0.2
 """How often deadlines are looked at."""
@@ -230,6 +231,8 @@ class LocalProcesses:
         elif kind == "outcome" and seat.lease is not None and event["attempt"] == seat.lease.attempt:
             lease, seat.lease = seat.lease, None
             outcome = _outcome(event["outcome"], seat.name)
+            if event["videos"] is not None:
+                work.videos.add(VideoTally(**event["videos"]))
             work.settle(lease, outcome)
             seat.episodes += 1
             self._lost_in_a_row = 0

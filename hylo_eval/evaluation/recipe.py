@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
@@ -28,6 +28,7 @@ class Recipe(Record):
         run: The run folder.
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
+        video: Which episodes are kept as video.
     """
 
     benchmark: BenchmarkRef
@@ -41,6 +42,7 @@ class Recipe(Record):
     run: str
     max_attempts: int = 3
     fsync: bool = False
+    video: Literal["none", "failures", "all"] = "none"
 
 
 @attrs.frozen(kw_only=True)

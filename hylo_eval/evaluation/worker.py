@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import attrs
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeEnd, EpisodeStatus
 from hylo_eval.agents.protocol import Agent
-from hylo_eval.envs.protocol import EnvFactory
+from hylo_eval.envs.protocol import EnvFactory, spec_of
 from hylo_eval.errors import MissingSimulator
 from hylo_eval.evaluation.making import make_agent, make_env_factory, make_safety
 from hylo_eval.evaluation.recipe import Recipe
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import gymnasium
 
     from hylo_eval.safety.protocol import SafetyFilter
+    from hylo_eval.video.recorder import VideoRecorder
 
 
 @attrs.frozen(kw_only=True)
@@ -78,6 +80,7 @@ class Worker:
         fsync: Force each trace to disk.
         stop: Asked before every step; ends the run with ``KeyboardInterrupt`` when it says True.
         on_phase: Told what begins (:data:`hylo_core.trace.PHASES`).
+        video: Records the episodes; None records none.
     """
 
     env_factory: EnvFactory
@@ -90,6 +93,7 @@ class Worker:
     fsync: bool = False
     stop: Callable[[], bool] | None = None
     on_phase: Callable[[str], None] | None = None
+    video: VideoRecorder | None = None
     _env: gymnasium.Env[Any, Any] | None = attrs.field(default=None, init=False)
     _task: str = attrs.field(default="", init=False)
 
@@ -147,7 +151,8 @@ class Worker:
             return record_failure(
                 self.agent, instance, error, trace_path=path, benchmark=self.benchmark, attempt=attempt
             )
-        return run_episode(
+        run = partial(
+            run_episode,
             env,
             self.agent,
             instance,
@@ -159,6 +164,10 @@ class Worker:
             stop=self.stop,
             on_phase=self.on_phase,
         )
+        if self.video is None:
+            return run()
+        name = episode_id(instance.key, attempt)
+        return self.video.record(lambda frames: run(frames=frames), name, instance.spec, spec_of(env))
 
 
 @attrs.frozen(kw_only=True)

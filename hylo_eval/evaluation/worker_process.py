@@ -37,6 +37,7 @@ from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.stopping import StopRequest
 from hylo_eval.evaluation.worker import MadeWorker, Worker, make_worker
 from hylo_eval.rollout.memory import resident_bytes
+from hylo_eval.video.recorder import VideoRecorder, make_recorder
 
 EVENTS_VARIABLE: Final = "HYLO_WORKER_EVENTS"
 """The number of the descriptor that events are written to."""
@@ -122,8 +123,11 @@ class _Process:
         if command["first"] is not None:
             first = TaskSpec.from_dict(command["first"])
             setup, differences = preflight(made.worker, first, made.agent, made.env_ref, made.agent_ref)
+            made.worker.video = make_recorder(made.worker.run, recipe.video, setup.env_spec)
             ready["setup"] = setup.to_dict()
             ready["differences"] = [attrs.asdict(difference) for difference in differences]
+        elif recipe.video != "none":
+            made.worker.video = VideoRecorder(made.worker.run, recipe.video)
         self._send(ready)
         return made
 
@@ -157,6 +161,7 @@ class _Process:
                 "attempt": command["attempt"],
                 "outcome": outcome_of(result, worker.run, started_at, time.monotonic() - began),
                 "resident_bytes": resident_bytes(),
+                "videos": None if worker.video is None else attrs.asdict(worker.video.take_tally()),
             }
         )
         return True

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from hylo_core.task import TaskInstance
     from hylo_eval.safety.protocol import SafetyFilter
+    from hylo_eval.video.frames import FrameSink
 
 
 @attrs.frozen(kw_only=True)
@@ -78,6 +79,7 @@ def run_episode(
     clock: Callable[[], float] = time.perf_counter,
     stop: Callable[[], bool] | None = None,
     on_phase: Callable[[str], None] | None = None,
+    frames: FrameSink | None = None,
 ) -> EpisodeResult:
     """Run one episode and write its trace.
 
@@ -96,13 +98,14 @@ def run_episode(
         clock: Seconds, for durations; they are volatile and change no digest.
         stop: Asked before every step; when it says True the episode ends as ``cancelled``.
         on_phase: Told the name of every phase as it begins (:data:`hylo_core.trace.PHASES`), several times a step.
+        frames: Shown every observation, for a video; changes nothing.
 
     Raises:
         EvalError: The trace cannot be written: a result nobody can read is no result.
         KeyboardInterrupt: ``stop`` said so, or the signal itself arrived; the trace was ended as ``cancelled``.
     """
     with TraceWriter(trace_path, fsync=fsync) as writer:
-        episode = _Episode(env, agent, instance, writer, safety, clock, stop, on_phase)
+        episode = _Episode(env, agent, instance, writer, safety, clock, stop, on_phase, frames)
         return episode.run(benchmark or _NO_BENCHMARK, attempt)
 
 
@@ -143,6 +146,7 @@ class _Episode:
         clock: Callable[[], float],
         stop: Callable[[], bool] | None = None,
         on_phase: Callable[[str], None] | None = None,
+        frames: FrameSink | None = None,
     ) -> None:
         self._on_phase = on_phase
         self.env: Any = env
@@ -152,6 +156,7 @@ class _Episode:
         self.safety = tuple(safety)
         self.clock = clock
         self.stop = stop
+        self.frames = frames
         self.phase = "reset"
         self.steps = 0
         self.disagreements = 0
@@ -234,7 +239,7 @@ class _Episode:
         before = self.clock()
         observation, info = self.env.reset(seed=self.instance.seed, options={"instance": self.instance})
         self.reset_seconds = self.clock() - before
-        view = ObservationView(observation)
+        view = ObservationView(observation, self.frames)
         self.layouts = view.layouts
         if not isinstance(info.get(members.INSTRUCTION), str):
             raise EnvError(

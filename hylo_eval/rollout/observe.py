@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from hylo_core.canonical import describe
 from hylo_core.trace import ArrayLayout
 from hylo_eval.errors import EnvError
 from hylo_eval.traces.encoding import picture_digest, split_observation
+
+if TYPE_CHECKING:
+    from hylo_eval.video.frames import FrameSink
 
 _NO_ARRAY: tuple[Any, Any] = (None, None)
 
@@ -20,15 +23,17 @@ class ObservationView:
 
     Args:
         observation: The observation ``reset`` returned.
+        frames: Shown every observation that is split, the one of the reset first.
 
     Raises:
         EnvError: It is not a mapping from text to arrays, numbers or text.
     """
 
-    def __init__(self, observation: Any) -> None:
+    def __init__(self, observation: Any, frames: FrameSink | None = None) -> None:
         if not isinstance(observation, Mapping):
             raise EnvError(f"an observation must be a mapping from text to arrays, not {type(observation).__name__}")
         self.layouts = {_key(key): _layout(key, value) for key, value in observation.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        self._frames = frames
         self._keys = frozenset(self.layouts)
         members = cast("Mapping[str, Any]", observation)
         self._arrays: dict[str, tuple[tuple[int, ...], Any]] = {
@@ -53,6 +58,8 @@ class ObservationView:
             # By identity: where the dtype is another object, it is compared at leisure.
             if type(value) is not np.ndarray or value.dtype is not dtype or value.shape != shape:
                 self._check_layout(key, value)
+        if self._frames is not None:
+            self._frames.show(observation)
         if not self._pictures:
             return observation, None
         numbers = {key: observation[key] for key in self._numbers}

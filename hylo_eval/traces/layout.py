@@ -12,6 +12,7 @@ from hylo_eval.errors import EvalError
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _NOT_SLUG = re.compile(r"[^A-Za-z0-9._-]+")
+_NOT_CAMERA = re.compile(r"[^A-Za-z0-9_-]+")
 _SLUG_LENGTH = 80
 
 
@@ -91,6 +92,18 @@ class RunFolder:
     def trace(self, episode: str) -> Path:
         """The trace of an episode id."""
         return self.episodes / f"{episode}.jsonl"
+
+    @property
+    def videos(self) -> Path:
+        """The folder of the videos; made with the first of them."""
+        return self.path / "videos"
+
+    def video(self, episode: str, camera: str) -> Path:
+        """The video of one camera of an episode id."""
+        slug = _NOT_CAMERA.sub("-", camera)[:_SLUG_LENGTH]
+        # Two cameras whose names differ in what a file name does not hold have different files.
+        name = slug if slug == camera else f"{slug}-{hashlib.sha256(camera.encode()).hexdigest()[:6]}"
+        return self.videos / f"{episode}.{name}.mp4"
 
     def create(self) -> None:
         """Make the folders.

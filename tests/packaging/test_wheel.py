@@ -50,6 +50,9 @@ def test_the_wheel_has_two_typed_packages_and_no_other_top_level_name(wheel: zip
         for path in (ROOT / package).rglob("*.py")
     }
     assert {name for name in names if name.endswith(".py")} == source
+    assert [name for name in names if "/report/template/" in name] == [
+        f"hylo_eval/report/template/report.{kind}" for kind in ("css", "html.jinja", "js")
+    ]
     strays = [
         name for name in names if name.endswith(".pyc") or name.rpartition("/")[2].startswith(("test_", "conftest"))
     ]

@@ -1,0 +1,133 @@
+"""``hylo-eval report``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hylo_eval.cli.terminal import console, printable_line
+from hylo_eval.errors import EvalError
+
+if TYPE_CHECKING:
+    from hylo_eval.report.discordant import Rival
+    from hylo_eval.report.run_summary import RunSummary
+    from hylo_eval.report.sections import Section
+    from hylo_eval.traces.layout import RunFolder
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE.html", help="The page to write."
+)
+@click.option(
+    "--episodes",
+    type=click.IntRange(min=0),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help="Episodes whose plots are in the page, failures first.",
+)
+@click.option(
+    "--max-size",
+    type=click.FloatRange(min=1.0),
+    default=15.0,
+    show_default=True,
+    metavar="MB",
+    help="What the page keeps within; videos that do not fit are linked.",
+)
+@click.option(
+    "--allow", multiple=True, metavar="NAME", help="A difference between runs to accept, by name; repeatable."
+)
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where runs are looked for by id.",
+)
+def report(**options: Any) -> int:
+    """Write one self-contained page about RUN, or about several: the first is the candidate, compared with each other.
+
+    Ends with 0 when the page was written, whatever it says.
+    """
+    from hylo_eval.cli.progress import Progress
+    from hylo_eval.evaluation.comparing import find_run
+    from hylo_eval.report.page import PageOptions, render_page
+    from hylo_eval.report.run_record import read_run
+    from hylo_eval.report.run_summary import summarise_run
+
+    output: Path = options["output"]
+    if output.suffix not in (".html", ".htm"):
+        raise EvalError(f"a report is an HTML page, not {output.name!r}", fix="-o report.html")
+    if len(options["runs"]) == 1 and options["allow"]:
+        raise EvalError("--allow changes nothing for one run", fix="leave it out")
+    if len(options["runs"]) > MAX_RUNS:
+        raise EvalError(f"a page of {len(options['runs'])} runs cannot be read; {MAX_RUNS} are the most")
+    folders = [find_run(name, options["run_root"]) for name in options["runs"]]
+    if len({folder.path for folder in folders}) < len(folders):
+        raise EvalError("a run is named twice")
+    records = [read_run(folder) for folder in folders]
+    progress = Progress(sum(len(record.episodes) for record in records), quiet=False)
+    try:
+        summaries = [summarise_run(record, read=progress.finished) for record in records]
+    finally:
+        progress.close()
+    rivals = [_rival(folders, summaries, place, allow=options["allow"]) for place in range(1, len(folders))]
+    page = render_page(
+        summaries,
+        rivals,
+        PageOptions(path=output, max_episodes=options["episodes"], max_bytes=int(1e6 * options["max_size"])),
+    )
+    _write(output, page)
+    console().print(f"report: {printable_line(str(output))} ({len(page) / 1e6:.1f} MB)")
+    return 0
+
+
+MAX_RUNS = 5
+"""Runs on one page: each has a colour of its own."""
+
+
+def _rival(folders: Sequence[RunFolder], summaries: Sequence[RunSummary], place: int, *, allow: Sequence[str]) -> Rival:
+    """The first run's comparison with another; where it is refused, the page says why."""
+    from hylo_eval.compare.comparability import EvidenceRefused
+    from hylo_eval.report.discordant import compare_episodes
+
+    refused: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    try:
+        sections = _compare(folders[0], folders[place], allow)
+    except EvidenceRefused as error:
+        refused = tuple(f"{item.name}: {item.sentence}" for item in error.differences)
+    except EvalError as error:
+        # One of them has no log yet: there is something to show, and nothing to test.
+        refused = (error.message,)
+    return compare_episodes(summaries[0], summaries[place], place, sections=sections, refused=refused)
+
+
+def _compare(candidate: RunFolder, parent: RunFolder, allow: Sequence[str]) -> tuple[Section, ...]:
+    from hylo_eval.compare.comparability import pair_evidence
+    from hylo_eval.compare.summary import metric_of, summarise_binary
+    from hylo_eval.evaluation.comparing import read_evidence
+    from hylo_eval.report.sections import binary_sections
+
+    evidence = pair_evidence(
+        read_evidence(candidate), read_evidence(parent), allow=allow, intersect=False, unfinished_refused=False
+    )
+    return binary_sections(summarise_binary(evidence, metric_of(evidence, "success")))
+
+
+def _write(path: Path, page: bytes) -> None:
+    """Write over an earlier page: it is derived, and can be made again."""
+    from hylo_eval.traces.files import write_atomically
+
+    if path.is_dir():
+        raise EvalError(f"{path} is a folder", fix=f"-o {path / 'report.html'}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EvalError(f"cannot write the folder {path.parent}: {error.strerror}") from error
+    write_atomically(path, page)

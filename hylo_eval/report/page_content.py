@@ -1,0 +1,242 @@
+"""What the page's tables and cells show, as plain values for the template."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+
+from hylo_eval.report import charts
+from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
+from hylo_eval.report.text import number, printable_line
+from hylo_eval.scoring.outcome import REASONS
+
+Place = tuple[int, int]
+"""Which run, and which of its episodes."""
+
+MANY_CELLS: Final = 600
+"""Episodes from which on the cells are small."""
+_SHOWN_EPISODES: Final = 5
+_LETTERS: Final = {"success": "s", "failure": "f", "abstained": "a"}
+
+
+@attrs.frozen(kw_only=True)
+class Chart:
+    """A chart or the sentence in its place."""
+
+    name: str
+    title: str
+    figure: dict[str, Any] | None
+    text: str = ""
+    wide: bool = False
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is anything to draw."""
+        return self.figure is not None
+
+
+@attrs.frozen(kw_only=True)
+class Cell:
+    """One episode of the grid."""
+
+    place: int
+    letter: str
+    label: str
+    plotted: bool
+
+
+@attrs.frozen(kw_only=True)
+class TaskRow:
+    """The cells of one task."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Grid:
+    """The cells of one run."""
+
+    place: int
+    run_id: str
+    many: bool
+    tasks: tuple[TaskRow, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Abstentions:
+    """The episodes of one run that abstained for one reason."""
+
+    place: int
+    run_id: str
+    reason: str
+    meaning: str
+    count: int
+    text: str
+    episodes: tuple[tuple[int, str], ...]
+    more: int
+
+
+def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
+    """The charts in their order; what there is nothing of is said in words."""
+    times = [
+        f"{run.record.run_id}: {run.times.restricted_mean:.1f} steps"
+        for run in runs
+        if run.times.restricted_mean is not None
+    ]
+    replies = [
+        f"{run.record.run_id}: p50 {number(p50, 's')}, p95 {number(p95, 's')}, p99 {number(p99, 's')}"
+        for run in runs
+        if (p50 := run.reply_percentile(0.5)) is not None
+        and (p95 := run.reply_percentile(0.95)) is not None
+        and (p99 := run.reply_percentile(0.99)) is not None
+    ]
+    horizons = {run.times.horizon for run in runs if run.times.horizon is not None}
+    until = f" up to step {min(horizons):g}" if len(horizons) == 1 else ""
+    safety = charts.safety_chart(runs)
+    tasks = len({task for run in runs for task in run.by_task})
+    return (
+        Chart(
+            name="tasks",
+            title="Success by task",
+            figure=charts.task_chart(runs),
+            wide=True,
+            text=f"The first {charts.MAX_BARS} of {tasks} tasks; the table has all." if tasks > charts.MAX_BARS else "",
+        ),
+        Chart(
+            name="times",
+            title="Time to success",
+            figure=charts.time_chart(runs),
+            text="Kaplan-Meier; episodes without success count until they end. "
+            + (f"Mean time without success{until}: {'; '.join(times)}." if times else ""),
+        ),
+        Chart(
+            name="latency",
+            title="Reply time of the agent",
+            figure=charts.latency_chart(runs),
+            text=f"{'; '.join(replies)}." if replies else "No reply times are on record.",
+        ),
+        Chart(
+            name="safety",
+            title="Safety interventions",
+            figure=safety,
+            text="Steps at which a safety filter changed or stopped the action." if safety else "None.",
+            wide=safety is not None,
+        ),
+    )
+
+
+def make_grids(runs: Sequence[RunSummary], plotted: Collection[Place]) -> tuple[Grid, ...]:
+    """The cells of every run, by task, in the order of the seeds."""
+    found: list[Grid] = []
+    for place, run in enumerate(runs):
+        rows: dict[str, list[Cell]] = {task: [] for task in run.by_task}
+        ordered = sorted(enumerate(run.episodes), key=lambda item: item[1].record.seed)
+        for index, episode in ordered:
+            rows[episode.record.task_id].append(
+                Cell(
+                    place=index,
+                    letter=_LETTERS[episode.outcome],
+                    label=_label(episode),
+                    plotted=(place, index) in plotted,
+                )
+            )
+        tasks = tuple(TaskRow(name=name, cells=tuple(cells)) for name, cells in rows.items())
+        many = len(run.episodes) > MANY_CELLS
+        found.append(Grid(place=place, run_id=run.record.run_id, many=many, tasks=tasks))
+    return tuple(found)
+
+
+def _label(episode: EpisodeSummary) -> str:
+    reason = f" ({episode.reason})" if episode.reason else ""
+    return f"{printable_line(episode.record.key)}: {episode.outcome}{reason}, {episode.steps} steps"
+
+
+def make_abstentions(runs: Sequence[RunSummary]) -> tuple[Abstentions, ...]:
+    """Abstentions by run and reason, with the first errors."""
+    found: list[Abstentions] = []
+    for place, run in enumerate(runs):
+        for reason in run.success.abstained:
+            who = [(index, item) for index, item in enumerate(run.episodes) if item.reason == reason]
+            texts = list(dict.fromkeys(item.explanation for _, item in who if item.explanation))
+            found.append(
+                Abstentions(
+                    place=place,
+                    run_id=run.record.run_id,
+                    reason=reason,
+                    meaning=REASONS.get(reason, ""),
+                    count=len(who),
+                    text="; ".join(texts[:2]) + (f"; and {len(texts) - 2} other texts" if len(texts) > 2 else ""),
+                    episodes=tuple((index, item.record.key) for index, item in who[:_SHOWN_EPISODES]),
+                    more=max(0, len(who) - _SHOWN_EPISODES),
+                )
+            )
+    return tuple(found)
+
+
+def make_facts(runs: Sequence[RunSummary]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What was run with what: a label and a value for each run."""
+    columns = [dict(_facts(run)) for run in runs]
+    labels = dict.fromkeys(label for column in columns for label in column)
+    return tuple((label, tuple(column.get(label, "") for column in columns)) for label in labels)
+
+
+def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
+    record = run.record
+    yield "agent", record.agent
+    yield "benchmark", record.benchmark
+    yield "began", record.text("created_at")
+    chunk, replan = record.text("agent", "spec", "chunk_length"), record.text("agent", "spec", "replan")
+    # Members equal to their default are left out of a contract's JSON.
+    yield "chunk length, replan", " and ".join("1" if value == "unknown" else value for value in (chunk, replan))
+    yield "control rate", f"{record.text('env', 'spec', 'control_hz')} Hz"
+    yield "renderer", record.text("renderer")
+    states = run.initial_states
+    again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
+    yield "distinct initial states", f"{states.distinct}{again}"
+    yield "safety filters", _names(record.value("safety")) or "none"
+    for name in ("components", "trained_on"):
+        yield name.replace("_", " "), _json(record.value("agent", name))
+    yield "environment", _json({key: value for key, value in _members(record.value("env")) if key != "spec"})
+    yield "overrides", _json(record.value("overrides"))
+    yield "versions", ", ".join(f"{name} {version}" for name, version in _members(record.value("versions")))
+    yield "config digest", record.text("config_digest")
+    for score in run.scores:
+        mean = "-" if score.mean is None else number(score.mean)
+        yield f"score {score.name}", f"{mean} (mean of {score.n_scored} of {score.n_episodes})"
+
+
+def _members(value: Any) -> list[tuple[str, Any]]:
+    return list(value.items()) if isinstance(value, dict) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _names(value: Any) -> str:
+    filters: list[Any] = value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
+    return ", ".join(str(item.get("name", item)) if isinstance(item, dict) else str(item) for item in filters)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportUnknownArgumentType]
+
+
+def _json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False) if value else "none"
+
+
+def make_notices(runs: Sequence[RunSummary]) -> tuple[str, ...]:
+    """What a reader must know before the numbers."""
+    found: list[str] = []
+    for run in runs:
+        record = run.record
+        if record.provisional:
+            found.append(f"{record.run_id} has no log yet: what its finished traces say is provisional.")
+        elif not record.finished:
+            found.append(f"{record.run_id} was stopped before its end.")
+        if run.contradictions:
+            found.append(
+                f"{record.run_id}: in {run.contradictions} episodes the log records another success than the trace; "
+                "this page believes the traces."
+            )
+    if len({run.record.text("tasks_digest") for run in runs}) > 1:
+        found.append("These runs did not run the same tasks: their rates are not comparable as they stand.")
+    return tuple(found)

@@ -1,0 +1,73 @@
+"""``hylo-eval report``: one run, several runs, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runs import keys, unit, write_run
+
+pytest.importorskip("jinja2")
+pytest.importorskip("plotly")
+
+
+@pytest.fixture
+def report(hylo: Any, tmp_path: Path) -> Any:
+    """Runs ``a`` (seeds 0 and 1 succeed) and ``b`` (seed 0), and one of another benchmark."""
+    write_run(tmp_path, "a", keys(0, 1), bench=unit(4))
+    write_run(tmp_path, "b", keys(0), bench=unit(4))
+    write_run(tmp_path, "c", bench=unit(4, "unit/other"))
+    page = tmp_path / "report.html"
+    return lambda *arguments: hylo("report", *arguments, "-o", page, "--run-root", tmp_path)
+
+
+def test_it_writes_a_page_and_says_where(report: Any, tmp_path: Path) -> None:
+    """And writes it again: it is derived."""
+    for _ in range(2):
+        done = report("a")
+        assert done.code == 0, done.err
+        assert done.out.startswith(f"report: {tmp_path / 'report.html'} (")
+    assert (tmp_path / "report.html").read_text().count("<title>a on unit</title>") == 1
+
+
+def test_two_runs_are_compared_and_their_discordant_pairs_listed(report: Any, tmp_path: Path) -> None:
+    """Seed 1 alone was won, and the two part at step 1 by success."""
+    assert report("a", "b").code == 0
+    page = " ".join((tmp_path / "report.html").read_text().split())
+    assert "4: 1 wins, 0 losses, 3 ties" in page
+    assert "Discordant pairs (1)" in page
+    assert '<a href="#pair=1,1,1">unit/task#1</a></td><td>a</td><td>step 1: success</td>' in page
+
+
+def test_runs_that_are_not_comparable_are_shown_without_a_test(report: Any, tmp_path: Path) -> None:
+    """The reasons stand where the test would."""
+    assert report("a", "c").code == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "These runs are not comparable" in page
+    assert "McNemar" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("a", "a"), "named twice"),
+        (("a", "--allow", "state"), "changes nothing for one run"),
+        (("missing",), "no run 'missing'"),
+        (("a", "--max-size", "1"), "more than 1"),
+        (("a", "b", "c", "d", "e", "f"), "5 are the most"),
+    ],
+)
+def test_what_is_refused(report: Any, arguments: tuple[str, ...], words: str) -> None:
+    """With 2 and a sentence."""
+    done = report(*arguments)
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_a_page_is_html(hylo: Any, report: Any, tmp_path: Path) -> None:
+    """Another kind of file is refused."""
+    done = hylo("report", "a", "-o", tmp_path / "report.pdf", "--run-root", tmp_path)
+    assert done.code == 2
+    assert "report.pdf" in done.err

@@ -1,0 +1,78 @@
+"""The page about 10,000 episodes: small enough to be sent, whole enough to be read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hylo_eval import evaluate
+from hylo_eval.report.page import render_page
+from hylo_eval.report.run_record import read_run
+from hylo_eval.report.run_summary import summarise_run
+from hylo_eval.traces.layout import RunFolder, episode_id
+from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
+from tests.runs import edit_json
+
+EPISODES, TASKS, STEPS, NUMBERS = 10_000, 100, 150, 40
+
+
+class WideEnv(ScriptedEnv):
+    """Forty numbers a step; even seeds succeed late, seed 3 breaks with a long message."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        if seed == 3:
+            raise RuntimeError("the simulator is broken. " * 200)
+        observation, info = super().reset(seed=seed, options=options)
+        self.success_at = (STEPS - 10 + (seed or 0),) if (seed or 0) % 2 == 0 else ()
+        return observation, info
+
+    def step(self, action: Any) -> Any:
+        observation, *rest = super().step(action)
+        return {"position": observation["position"] + np.sin(self.taken + np.arange(NUMBERS))}, *rest
+
+
+def make_run(root: Path) -> RunFolder:
+    """Ten episodes of 150 steps (no step of which a plot leaves out) of 40 floats, each standing for a thousand under names of their own."""
+    spec = task("family/some_suite/pick_up_the_object_and_place_it_in_the_basket", max_steps=STEPS)
+    run = evaluate(
+        benchmark(spec, seeds=tuple(range(10))),
+        "heldout",
+        env_factory=lambda _: WideEnv(action_size=NUMBERS),
+        agent=FunctionAgent(lambda observation, replies: np.full(NUMBERS, 0.01)),
+        run_root=root,
+        run_id="many",
+        max_attempts=1,
+    ).run
+
+    def multiply(log: Any) -> None:
+        made = log["samples"]
+        log["samples"] = []
+        for number in range(EPISODES):
+            sample = dict(made[number % len(made)])
+            name, seed = f"{spec.id}_{number % TASKS}", number // TASKS
+            identity = episode_id(f"{name}#{seed}", 1)
+            os.link(run.path / sample["trace"], run.trace(identity))
+            sample |= {"key": f"{name}#{seed}", "task_id": name, "seed": seed, "episode_id": identity}
+            log["samples"].append(sample | {"trace": f"episodes/{identity}.jsonl"})
+
+    edit_json(run.evallog, multiply)
+    return run
+
+
+@pytest.mark.slow
+def test_a_page_of_ten_thousand_episodes_is_below_fifteen_megabytes(tmp_path: Path) -> None:
+    """With a cell for each of them, and the plots of sixty."""
+    pytest.importorskip("jinja2")
+    pytest.importorskip("plotly")
+    summary = summarise_run(read_run(make_run(tmp_path)))
+    assert (summary.success.n_attempted, summary.success.abstained) == (EPISODES, {"infra": EPISODES // 10})
+    page = render_page([summary])
+    assert page.count(b'<a class="cell ') == EPISODES
+    assert b"The plots of 60 of 10000 episodes are in this page" in page
+    print(f"{len(page) / 1e6:.2f} MB")
+    # The limit is 15 MB; what videos may take is the rest.
+    assert len(page) < 8_000_000
