@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 30.0
 """How long a statement waits for another process's transaction; those take less than a millisecond."""
 
-_CHECKPOINT_PAGES = 4000
+_CHECKPOINT_PAGES = 16_000
 """Pages of the write-ahead log (16 MB) before they are copied into the file, which waits for the disk."""
 
 _UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN})

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hylo_eval.errors import QueueError
-from hylo_eval.queue import Ending, Item, Lease, Owner, RunQueue, State
+from hylo_eval.queue import Ending, Item, Lease, Owner, RunQueue, State, claiming, tables
 from hylo_eval.queue.claiming import OTHER_HOST_SLACK_SECONDS
 from hylo_eval.queue.run_queue import LIVENESS_SECONDS
 from tests.hylo_eval.queue.fakes import CONFIG, LEASE_SECONDS, FakeMachine, items, outcome
@@ -67,6 +67,18 @@ def test_a_worker_stays_with_its_task_then_takes_from_the_fullest(queue: RunQueu
     assert claim(queue, owner, prefer="task-1").key == "task-1#0"
     assert claim(queue, owner).task == "task-0"
     assert [claim(queue, owner, prefer="task-1").key for _ in range(3)] == ["task-1#1", "task-1#2", "task-0#1"]
+
+
+def test_the_fullest_of_many_tasks_is_found_by_an_index(
+    path: Path, owner: Owner, machine: FakeMachine, monkeypatch: pytest.MonkeyPatch
+):
+    """More tasks than are read one by one: the one task with two items goes first."""
+    monkeypatch.setattr(tables, "FEW_TASKS", 5)
+    many = [*items(10, 1), Item(key="another", task="task-7", position=10)]
+    with RunQueue.create(path, config=CONFIG, items=many, max_attempts=2, machine=machine) as queue:
+        (plan,) = queue._file.connection().execute(f"EXPLAIN QUERY PLAN {claiming._FULLEST}").fetchall()
+        assert "USING COVERING INDEX tasks_fullest" in plan[3]
+        assert claim(queue, owner).key == "task-7#0"
 
 
 def test_an_unknown_preferred_task_is_no_task(queue: RunQueue, owner: Owner):
@@ -174,10 +186,11 @@ def test_a_lease_of_another_machine_ends_by_the_wall_clock_with_slack(
 
 @pytest.mark.parametrize("expires", [1e12, -1.0])
 def test_a_lease_that_would_last_longer_than_any_is_over(
-    path: Path, queue: RunQueue, owner: Owner, other: Owner, expires: float
+    path: Path, queue: RunQueue, owner: Owner, other: Owner, machine: FakeMachine, expires: float
 ):
     """An end that no clock of this queue wrote holds no item for ever."""
     lease = claim(queue, owner, in_order=True)
+    machine.sleep(LIVENESS_SECONDS)
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE leases SET expires = ?", (expires,))
     connection.close()
