@@ -344,7 +344,8 @@ class RunQueue:
 
 
 def _open_tables(file: QueueFile) -> Settings:
-    with file.reading() as connection:
+    with file.explained():
+        connection = file.connection()
         if version_of(connection) < newest_version():
             if not file.writable:
                 raise QueueError("its tables are of an older Hylo", fix="continue the run once, which renews them")

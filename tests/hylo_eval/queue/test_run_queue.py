@@ -325,6 +325,17 @@ def test_a_lease_somebody_made_up_is_none(queue: RunQueue, owner: Owner, other: 
     assert queue.finish(lease, outcome())
 
 
+def test_items_may_change_while_results_are_read(queue: RunQueue, path: Path, owner: Owner, machine: FakeMachine):
+    """The reader sees the moment at which it began; another process's changes in between disturb no claim."""
+    results = queue.results()
+    assert next(results).state is State.PENDING
+    with RunQueue.open(path, config=CONFIG, machine=machine) as another:
+        assert another.finish(claim(another, machine.owner("second"), in_order=True), outcome())
+    assert queue.finish(claim(queue, owner, in_order=True), outcome())
+    assert [result.state for result in results] == [State.PENDING] * 5
+    assert queue.counts()[State.DONE] == 2
+
+
 def test_positions_may_have_gaps_but_no_doubles(tmp_path: Path, machine: FakeMachine, owner: Owner):
     """A stratified slice of a run is a queue too."""
     sparse = [Item(key=f"k{number}", task="t", position=number) for number in (7, 3, 1000)]
