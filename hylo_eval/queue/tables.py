@@ -73,7 +73,11 @@ def create_tables(connection: sqlite3.Connection) -> None:
         not_null={"key", "task", "place", "state", "attempt", "failures"},
         defaults={"state": "pending", "attempt": 0, "failures": 0},
     )
-    # Apart from the items: it stays one page, whatever their number.
+    _create_leases_and_attempts(database)
+
+
+def _create_leases_and_attempts(database: Any) -> None:
+    # Leases stand apart from the items: their table stays one page, whatever the number of items.
     database["leases"].create(
         {
             "position": int,
