@@ -70,14 +70,16 @@ def lost_because(owner: Owner | None, expires: object, expires_wall: object, mac
     if owner is None or not isinstance(expires, float) or not isinstance(expires_wall, float):
         return "the lease is on record without an owner or an end"
     who = f"process {owner.pid} on {owner.host}"
-    if owner.host != machine.host and owner.boot_id != machine.boot_id:
+    # A boot id names one run of one machine, whatever its containers are called; without one, the name must do.
+    same_boot = owner.boot_id == machine.boot_id and (bool(owner.boot_id) or owner.host == machine.host)
+    if not same_boot and owner.host != machine.host:
         remaining = expires_wall + OTHER_HOST_SLACK_SECONDS - machine.wall_seconds()
         if 0 < remaining <= rules.lease_seconds + 2 * OTHER_HOST_SLACK_SECONDS:
             return ""
         return f"{who}, another machine, did not renew its lease for {OTHER_HOST_SLACK_SECONDS:.0f} s"
     if machine.is_dead(owner):
         return f"{who} ended without a result"
-    if owner.boot_id == machine.boot_id and 0 < expires - machine.seconds() <= rules.lease_seconds + 1.0:
+    if same_boot and 0 < expires - machine.seconds() <= rules.lease_seconds + 1.0:
         return ""
     return f"{who} did not renew its lease for {rules.lease_seconds:g} s"
 

@@ -184,6 +184,18 @@ def test_a_lease_of_another_machine_ends_by_the_wall_clock_with_slack(
         assert claim(again, third, in_order=True).key == lease.key
 
 
+def test_without_a_boot_id_another_name_is_another_machine(path: Path):
+    """Off Linux: the lease of another machine is not judged by this one's clock, its own one's is."""
+    far = FakeMachine(name="far-lab", boot="", now=1e6)
+    with RunQueue.create(path, config=CONFIG, items=items(1, 2), max_attempts=3, machine=far) as queue:
+        lease = claim(queue, far.owner("a"))
+        near = FakeMachine(boot="", now=50.0)
+        with RunQueue.open(path, config=CONFIG, machine=near) as again:
+            assert claim(again, near.owner("b")).key != lease.key
+        far.sleep(LEASE_SECONDS)
+        assert claim(queue, far.owner("c")).key == lease.key
+
+
 @pytest.mark.parametrize("expires", [1e12, -1.0])
 def test_a_lease_that_would_last_longer_than_any_is_over(
     path: Path, queue: RunQueue, owner: Owner, other: Owner, machine: FakeMachine, expires: float
