@@ -49,9 +49,7 @@ INSERT OR IGNORE INTO owners (id, host, pid, boot_id, started, pid_namespace) VA
 """
 _ENDS = "SELECT id, ended_at FROM attempts ORDER BY id DESC"
 _DEMOTE_ATTEMPT = "UPDATE attempts SET ending = ?, error = ? WHERE id = ?"
-_DEMOTE_ITEM = """
-UPDATE items SET state = 'pending', result = NULL, failures = MAX(0, failures - ?) WHERE position = ?
-"""
+_DEMOTE_ITEM = "UPDATE items SET state = 'pending', result = NULL WHERE position = ?"
 
 
 class RunQueue:
@@ -256,7 +254,8 @@ class RunQueue:
     def demote(self, key: str, reason: str) -> bool:
         """Make an ended item pending again, because what it came to is gone; False when it has not ended.
 
-        The attempt stays on record with the reason. A void attempt is no failure of the infrastructure.
+        The attempt stays on record with the reason, and no failure of the infrastructure is counted for it. An
+        abstained item has one more try.
         """
         with self._file.writing() as connection:
             return _demote(connection, key, reason)
@@ -378,5 +377,5 @@ def _demote(connection: sqlite3.Connection, key: str, reason: str) -> bool:
         return False
     position, state, result = row
     connection.execute(_DEMOTE_ATTEMPT, (Ending.DEMOTED.value, clean_text(reason), result))
-    connection.execute(_DEMOTE_ITEM, (int(state == State.ABSTAINED), position))
+    connection.execute(_DEMOTE_ITEM, (position,))
     return True

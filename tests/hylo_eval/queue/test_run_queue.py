@@ -273,6 +273,16 @@ def test_demoted_items_run_again(queue: RunQueue, owner: Owner):
     assert (second.ending, second.outcome.error) == (Ending.RETRIED, "")
 
 
+def test_a_demoted_abstention_has_one_more_try(queue: RunQueue, owner: Owner):
+    """Which it may finish, or fail for good."""
+    for expected in (State.PENDING, State.ABSTAINED):
+        assert queue.retry(claim(queue, owner, in_order=True), outcome("timeout")) is expected
+    assert queue.demote("task-0#0", "its trace is gone")
+    again = claim(queue, owner, in_order=True)
+    assert (again.key, again.attempt) == ("task-0#0", 3)
+    assert queue.retry(again, outcome("timeout")) is State.ABSTAINED
+
+
 def test_damaged_traces_send_their_items_back(tmp_path: Path, queue: RunQueue, owner: Owner):
     """Right bytes with grades behind them stay; cut, changed and missing ones do not."""
     contents = {0: b"0123456789 grades", 1: b"012345678", 2: b"012345678X", 3: None}
