@@ -375,7 +375,7 @@ def _demote(connection: sqlite3.Connection, key: str, reason: str) -> bool:
     row = connection.execute("SELECT position, state, result FROM items WHERE key = ?", (key,)).fetchone()
     if row is None or row[1] not in {State.DONE, State.ABSTAINED}:
         return False
-    position, state, result = row
+    position, _, result = row
     connection.execute(_DEMOTE_ATTEMPT, (Ending.DEMOTED.value, clean_text(reason), result))
     connection.execute(_DEMOTE_ITEM, (position,))
     return True
