@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -366,3 +368,15 @@ def test_claims_use_their_indexes(tmp_path: Path):
         scans = {plan for plan in plans if plan.startswith("SCAN") and "USING" not in plan}
         assert len(plans) > 20
         assert {scan.split()[1] for scan in scans} <= {"leases", "tasks", "CONSTANT"}
+
+
+def test_opening_imports_nothing_heavy(path: Path):
+    """A worker starts in the time of its simulator, not of tools that only creation needs."""
+    code = (
+        "import sys\n"
+        "from hylo_eval.queue import Owner, RunQueue\n"
+        f"assert RunQueue.open({str(path)!r}, config={CONFIG!r}).claim(Owner.here())\n"
+        "print(*sorted({'sqlite_utils', 'numpy', 'scipy', 'gymnasium', 'click'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == ""
