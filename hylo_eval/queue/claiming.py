@@ -19,10 +19,6 @@ OTHER_HOST_SLACK_SECONDS = 600.0
 LOST_STATUS = "worker_lost"
 """The status of an attempt whose lease was lost."""
 
-_SUSPECTS = """
-SELECT 1 FROM leases LEFT JOIN owners ON owners.number = leases.owner
-WHERE expires <= ? OR expires > ? OR boot_id IS NOT ? OR host IS NOT ? LIMIT 1
-"""
 _LEASED = """
 SELECT leases.position, leases.attempt, leases.claimed_at, leases.expires, leases.expires_wall, owners.*
 FROM leases LEFT JOIN owners ON owners.number = leases.owner ORDER BY leases.position
@@ -30,7 +26,6 @@ FROM leases LEFT JOIN owners ON owners.number = leases.owner ORDER BY leases.pos
 _CHOSEN = "SELECT items.position, key, name, attempt FROM items JOIN tasks ON tasks.id = items.task "
 _LOWEST = _CHOSEN + "WHERE state = 'pending' ORDER BY items.position LIMIT 1"
 _FIRST_OF_TASK = _CHOSEN + "WHERE state = 'pending' AND task = ? ORDER BY place LIMIT 1"
-_TASK = "SELECT id FROM tasks WHERE name = ? AND pending > 0"
 _FULLEST = "SELECT id FROM tasks WHERE pending > 0 ORDER BY pending DESC LIMIT 1"
 _TAKE = "UPDATE items SET state = 'leased', attempt = ? WHERE position = ?"
 _ADD_LEASE = """
@@ -50,13 +45,6 @@ WHERE position = ?
 """
 _END = "UPDATE items SET state = ?, result = ?, failures = failures + ? WHERE position = ?"
 _FAILURES = "SELECT failures FROM items WHERE position = ?"
-
-
-def has_suspects(connection: sqlite3.Connection, machine: Machine, rules: Rules) -> bool:
-    """Whether a lease may be lost, told without a look at other processes."""
-    now = machine.seconds()
-    found = connection.execute(_SUSPECTS, (now, now + rules.lease_seconds + 1.0, machine.boot_id, machine.host))
-    return found.fetchone() is not None
 
 
 def recover(connection: sqlite3.Connection, machine: Machine, rules: Rules) -> None:
@@ -82,30 +70,36 @@ def lost_because(owner: Owner | None, expires: object, expires_wall: object, mac
     if owner is None or not isinstance(expires, float) or not isinstance(expires_wall, float):
         return "the lease is on record without an owner or an end"
     who = f"process {owner.pid} on {owner.host}"
-    if owner.host != machine.host and owner.boot_id != machine.boot_id:
+    # A boot id names one run of one machine, whatever its containers are called; without one, the name must do.
+    same_boot = owner.boot_id == machine.boot_id and (bool(owner.boot_id) or owner.host == machine.host)
+    if not same_boot and owner.host != machine.host:
         remaining = expires_wall + OTHER_HOST_SLACK_SECONDS - machine.wall_seconds()
         if 0 < remaining <= rules.lease_seconds + 2 * OTHER_HOST_SLACK_SECONDS:
             return ""
         return f"{who}, another machine, did not renew its lease for {OTHER_HOST_SLACK_SECONDS:.0f} s"
     if machine.is_dead(owner):
         return f"{who} ended without a result"
-    if owner.boot_id == machine.boot_id and 0 < expires - machine.seconds() <= rules.lease_seconds + 1.0:
+    if same_boot and 0 < expires - machine.seconds() <= rules.lease_seconds + 1.0:
         return ""
     return f"{who} did not renew its lease for {rules.lease_seconds:g} s"
 
 
-def choose(connection: sqlite3.Connection, prefer: str | None, *, in_order: bool) -> tuple[int, str, str, int] | None:
-    """The pending item to take: ``(position, key, task, attempts so far)``."""
+def choose(connection: sqlite3.Connection, prefer: int | None, *, in_order: bool) -> tuple[int, str, str, int] | None:
+    """The pending item to take: ``(position, key, task, attempts so far)``.
+
+    Args:
+        connection: In a transaction that may write.
+        prefer: The number of the task to take from, as long as it has pending items.
+        in_order: Take the lowest position of all instead.
+    """
     if in_order:
-        row = connection.execute(_LOWEST).fetchone()
-    else:
-        task = None
-        if prefer is not None:
-            task = connection.execute(_TASK, (prefer,)).fetchone()
-        if task is None:
-            task = connection.execute(_FULLEST).fetchone()
-        row = None if task is None else connection.execute(_FIRST_OF_TASK, task).fetchone()
-    return row
+        return connection.execute(_LOWEST).fetchone()
+    if prefer is not None:
+        row = connection.execute(_FIRST_OF_TASK, (prefer,)).fetchone()
+        if row is not None:
+            return row
+    fullest = connection.execute(_FULLEST).fetchone()
+    return None if fullest is None else connection.execute(_FIRST_OF_TASK, fullest).fetchone()
 
 
 def take(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from hylo_eval.queue.settings import Rules
 
-_PAGE_BYTES = 2048
-"""A change of state touches about ten pages, which are written whole: half of SQLite's default is faster."""
+_PAGE_BYTES = 1024
+"""A change of state touches four or five pages, which are written whole: smaller ones than SQLite's 4096 are faster."""
 
 _ADD_CONFIG = "INSERT INTO configs (stored_at, config, digest) VALUES (?, ?, ?)"
 

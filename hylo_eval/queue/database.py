@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from contextlib import contextmanager, suppress
+import time
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from hylo_core.errors import describe_error
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 30.0
 """How long a statement waits for another process's transaction; those take less than a millisecond."""
 
-_CHECKPOINT_PAGES = 4000
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.0003, 0.005
+
+_CHECKPOINT_PAGES = 16_000
 """Pages of the write-ahead log (16 MB) before they are copied into the file, which waits for the disk."""
 
 _UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN})
@@ -53,15 +56,24 @@ class QueueFile:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
             connection = self._connect()
+            if self.writable:
+                connection.execute("PRAGMA busy_timeout = 0")  # _begin waits instead
             self._own.connection = connection
             self._opened[threading.get_ident()] = connection
         return connection
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
-        """A connection to read from."""
+        """A connection to read from, apart from the one that writes.
+
+        Rows may be taken one by one while this thread writes: they are those of the moment at which reading began.
+        """
         with self.explained():
-            yield self.connection()
+            if not self.writable:
+                yield self.connection()
+                return
+            with closing(self._connect()) as connection:
+                yield connection
 
     def writing(self) -> Transaction:
         """One transaction: all of it is kept, or nothing.
@@ -153,7 +165,7 @@ class Transaction:
             self._connection = connection = self._file.connection()
             if connection.in_transaction:  # a signal's exception came before the last one was under this guard
                 connection.execute("ROLLBACK")
-            connection.execute("BEGIN IMMEDIATE")
+            _begin(connection)
         except sqlite3.Error as error:
             raise explain(error, self._file.path) from error
         return connection
@@ -172,6 +184,23 @@ class Transaction:
         _undo(connection)
         if isinstance(error, sqlite3.Error):
             raise explain(error, self._file.path) from error
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    """Wait for the lock of the file, looking often at first: SQLite's own wait soon looks ten times a second only."""
+    pause, deadline = _FIRST_PAUSE_SECONDS, 0.0
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            now = time.monotonic()
+            deadline = deadline or now + BUSY_SECONDS
+            if _code(error) != sqlite3.SQLITE_BUSY or now >= deadline:
+                raise
+        else:
+            return
+        time.sleep(pause)
+        pause = min(_LONGEST_PAUSE_SECONDS, 1.1 * pause)
 
 
 def _undo(connection: sqlite3.Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 LIVENESS_SECONDS = 1.0
-"""How often a queue with pending items looks whether the processes that hold leases live."""
+"""How often a queue with pending items looks for lost leases; without pending items, every claim does."""
 
 RECENT_SECONDS = 300.0
 """How long before the last recorded end an end counts as recent: longer than any system keeps writes in memory."""
@@ -48,9 +49,7 @@ INSERT OR IGNORE INTO owners (id, host, pid, boot_id, started, pid_namespace) VA
 """
 _ENDS = "SELECT id, ended_at FROM attempts ORDER BY id DESC"
 _DEMOTE_ATTEMPT = "UPDATE attempts SET ending = ?, error = ? WHERE id = ?"
-_DEMOTE_ITEM = """
-UPDATE items SET state = 'pending', result = NULL, failures = MAX(0, failures - ?) WHERE position = ?
-"""
+_DEMOTE_ITEM = "UPDATE items SET state = 'pending', result = NULL WHERE position = ?"
 
 
 class RunQueue:
@@ -65,7 +64,8 @@ class RunQueue:
         self._settings = settings
         self._machine = machine
         self._owners: dict[str, int] = {}
-        self._looked_at = -LIVENESS_SECONDS
+        self._tasks: dict[str, int] = {}
+        self._looked_at = -math.inf
 
     @classmethod
     def create(
@@ -176,7 +176,8 @@ class RunQueue:
     def claim(self, owner: Owner, *, prefer: str | None = None, in_order: bool = False) -> Lease | None:
         """Lease a pending item; None when nothing is pending (others may still hold leases).
 
-        Items whose lease has expired, or whose owner's process is gone, come back first.
+        Items whose lease has expired, or whose owner's process is gone, come back first: within a second, and at once
+        when nothing else is pending.
 
         Args:
             owner: Who claims, on this machine.
@@ -192,16 +193,17 @@ class RunQueue:
         rules, machine = self._settings.rules, self._machine
         with self._file.writing() as connection:
             looked = self._look_after_leases(connection)
-            chosen = claiming.choose(connection, prefer, in_order=in_order)
+            task = self._task(connection, prefer)
+            chosen = claiming.choose(connection, task, in_order=in_order)
             if chosen is None and not looked:
                 claiming.recover(connection, machine, rules)
-                chosen = claiming.choose(connection, prefer, in_order=in_order)
+                chosen = claiming.choose(connection, task, in_order=in_order)
             if chosen is None:
                 return None
-            position, key, task, attempts = chosen
+            position, key, name, attempts = chosen
             number = self._owners.get(owner.id) or _add_owner(connection, owner)
             expires = claiming.take(connection, position, attempts + 1, number, machine, rules)
-            lease = Lease(key=key, task=task, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
+            lease = Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
         self._owners[owner.id] = number
         return lease
 
@@ -252,7 +254,8 @@ class RunQueue:
     def demote(self, key: str, reason: str) -> bool:
         """Make an ended item pending again, because what it came to is gone; False when it has not ended.
 
-        The attempt stays on record with the reason. A void attempt is no failure of the infrastructure.
+        The attempt stays on record with the reason, and no failure of the infrastructure is counted for it. An
+        abstained item has one more try.
         """
         with self._file.writing() as connection:
             return _demote(connection, key, reason)
@@ -312,12 +315,17 @@ class RunQueue:
 
     def _look_after_leases(self, connection: sqlite3.Connection) -> bool:
         now = self._machine.seconds()
-        due = now - self._looked_at >= LIVENESS_SECONDS
-        if not due and not claiming.has_suspects(connection, self._machine, self._settings.rules):
+        if 0 <= now - self._looked_at < LIVENESS_SECONDS:
             return False
         self._looked_at = now
         claiming.recover(connection, self._machine, self._settings.rules)
         return True
+
+    def _task(self, connection: sqlite3.Connection, name: str | None) -> int | None:
+        """The number of a task; None when there is no such task. Tasks never change."""
+        if not self._tasks:
+            self._tasks = dict(connection.execute("SELECT name, id FROM tasks"))
+        return None if name is None else self._tasks.get(name)
 
     def _holder(self, connection: sqlite3.Connection, lease: Lease) -> int | None:
         key = (lease.position, lease.key, lease.attempt, lease.owner, self._machine.seconds())
@@ -335,7 +343,8 @@ class RunQueue:
 
 
 def _open_tables(file: QueueFile) -> Settings:
-    with file.reading() as connection:
+    with file.explained():
+        connection = file.connection()
         if version_of(connection) < newest_version():
             if not file.writable:
                 raise QueueError("its tables are of an older Hylo", fix="continue the run once, which renews them")
@@ -366,7 +375,7 @@ def _demote(connection: sqlite3.Connection, key: str, reason: str) -> bool:
     row = connection.execute("SELECT position, state, result FROM items WHERE key = ?", (key,)).fetchone()
     if row is None or row[1] not in {State.DONE, State.ABSTAINED}:
         return False
-    position, state, result = row
+    position, _, result = row
     connection.execute(_DEMOTE_ATTEMPT, (Ending.DEMOTED.value, clean_text(reason), result))
-    connection.execute(_DEMOTE_ITEM, (int(state == State.ABSTAINED), position))
+    connection.execute(_DEMOTE_ITEM, (position,))
     return True

@@ -31,11 +31,14 @@ BEGIN
     UPDATE tasks SET pending = pending + (new.state = 'pending') - (old.state = 'pending') WHERE id = new.task;
 END
 """
+FEW_TASKS = 4096
+"""Up to so many tasks, reading all counts to find the fullest costs less than keeping an index of them at every claim:
+a worker looks for the fullest task only when its own has no items left."""
+
 # sqlite-utils knows neither partial indexes nor triggers.
 _INDEXES = (
     "CREATE INDEX items_pending ON items (position) WHERE state = 'pending'",
     "CREATE INDEX items_pending_by_task ON items (task, place) WHERE state = 'pending'",
-    "CREATE INDEX tasks_fullest ON tasks (pending)",
     _COUNT_PENDING,
 )
 
@@ -70,7 +73,11 @@ def create_tables(connection: sqlite3.Connection) -> None:
         not_null={"key", "task", "place", "state", "attempt", "failures"},
         defaults={"state": "pending", "attempt": 0, "failures": 0},
     )
-    # Apart from the items: it stays one page, whatever their number.
+    _create_leases_and_attempts(database)
+
+
+def _create_leases_and_attempts(database: Any) -> None:
+    # Leases stand apart from the items: their table stays one page, whatever the number of items.
     database["leases"].create(
         {
             "position": int,
@@ -116,6 +123,8 @@ def create_indexes(connection: sqlite3.Connection) -> None:
     database["owners"].create_index(["id"], unique=True, index_name="owners_id")
     for statement in _INDEXES:
         connection.execute(statement)
+    if database["tasks"].count > FEW_TASKS:
+        connection.execute("CREATE INDEX tasks_fullest ON tasks (pending)")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {newest_version()}")
 

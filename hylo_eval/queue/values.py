@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 import attrs
 
@@ -42,10 +41,10 @@ class Ending(StrEnum):
     """It had ended with an outcome, whose trace was found missing or damaged later."""
 
 
-def _bounded(error: Any) -> Any:
+def _bounded(error: str) -> str:
     """An error text as a row can hold it: what is too long is cut, with a note, and never loses an outcome."""
     if not isinstance(error, str):
-        return error
+        return error  # refused by the check that follows
     text = clean_text(error, limit=len(error))
     return text if len(text) <= checks.MAX_ERROR_TEXT else clean_text(text)
 

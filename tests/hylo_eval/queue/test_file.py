@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -126,12 +128,12 @@ def empty(path: Path) -> None:
 
 
 def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:4096])
+    path.write_bytes(path.read_bytes()[:2048])
 
 
 def scramble(path: Path) -> None:
     data = bytearray(path.read_bytes())
-    data[2048:] = b"\xa5" * (len(data) - 2048)
+    data[1024:] = b"\xa5" * (len(data) - 1024)
     path.write_bytes(bytes(data))
 
 
@@ -365,4 +367,16 @@ def test_claims_use_their_indexes(tmp_path: Path):
         ]
         scans = {plan for plan in plans if plan.startswith("SCAN") and "USING" not in plan}
         assert len(plans) > 20
-        assert {scan.split()[1] for scan in scans} <= {"leases", "CONSTANT"}
+        assert {scan.split()[1] for scan in scans} <= {"leases", "tasks", "CONSTANT"}
+
+
+def test_opening_imports_nothing_heavy(path: Path):
+    """A worker starts in the time of its simulator, not of tools that only creation needs."""
+    code = (
+        "import sys\n"
+        "from hylo_eval.queue import Owner, RunQueue\n"
+        f"assert RunQueue.open({str(path)!r}, config={CONFIG!r}).claim(Owner.here())\n"
+        "print(*sorted({'sqlite_utils', 'numpy', 'scipy', 'gymnasium', 'click'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == ""

@@ -181,8 +181,9 @@ class QueueAgainstModel(RuleBasedStateMachine):
         self.machine.now = 10 * LEASE_SECONDS
         for name in OWNERS:
             self.restart(name)
-        # Every process of the earlier run of the machine is gone, and so are the leases they kept.
+        # Every process of the earlier run of the machine is gone, and so is what they kept.
         self.kept.clear()
+        self.reopen()
 
     @invariant()
     def agrees(self) -> None:

@@ -98,7 +98,7 @@ def test_killed_workers_lose_nothing_and_double_nothing(tmp_path: Path):
 @pytest.mark.slow
 def test_a_thousand_kills_lose_nothing_and_double_nothing(tmp_path: Path):
     """Four processes, a thousand SIGKILLs."""
-    campaign(tmp_path, kills=1000, episodes=3000)
+    campaign(tmp_path, kills=1000, episodes=2000)
 
 
 def test_a_stopped_process_revived_after_its_lease_cannot_finish(tmp_path: Path):

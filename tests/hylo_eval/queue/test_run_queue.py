@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hylo_eval.errors import QueueError
-from hylo_eval.queue import Ending, Item, Lease, Owner, RunQueue, State
+from hylo_eval.queue import Ending, Item, Lease, Owner, RunQueue, State, claiming, tables
 from hylo_eval.queue.claiming import OTHER_HOST_SLACK_SECONDS
 from hylo_eval.queue.run_queue import LIVENESS_SECONDS
 from tests.hylo_eval.queue.fakes import CONFIG, LEASE_SECONDS, FakeMachine, items, outcome
@@ -67,6 +67,18 @@ def test_a_worker_stays_with_its_task_then_takes_from_the_fullest(queue: RunQueu
     assert claim(queue, owner, prefer="task-1").key == "task-1#0"
     assert claim(queue, owner).task == "task-0"
     assert [claim(queue, owner, prefer="task-1").key for _ in range(3)] == ["task-1#1", "task-1#2", "task-0#1"]
+
+
+def test_the_fullest_of_many_tasks_is_found_by_an_index(
+    path: Path, owner: Owner, machine: FakeMachine, monkeypatch: pytest.MonkeyPatch
+):
+    """More tasks than are read one by one: the one task with two items goes first."""
+    monkeypatch.setattr(tables, "FEW_TASKS", 5)
+    many = [*items(10, 1), Item(key="another", task="task-7", position=10)]
+    with RunQueue.create(path, config=CONFIG, items=many, max_attempts=2, machine=machine) as queue:
+        (plan,) = queue._file.connection().execute(f"EXPLAIN QUERY PLAN {claiming._FULLEST}").fetchall()
+        assert "USING COVERING INDEX tasks_fullest" in plan[3]
+        assert claim(queue, owner).key == "task-7#0"
 
 
 def test_an_unknown_preferred_task_is_no_task(queue: RunQueue, owner: Owner):
@@ -172,12 +184,25 @@ def test_a_lease_of_another_machine_ends_by_the_wall_clock_with_slack(
         assert claim(again, third, in_order=True).key == lease.key
 
 
+def test_without_a_boot_id_another_name_is_another_machine(path: Path):
+    """Off Linux: the lease of another machine is not judged by this one's clock, its own one's is."""
+    far = FakeMachine(name="far-lab", boot="", now=1e6)
+    with RunQueue.create(path, config=CONFIG, items=items(1, 2), max_attempts=3, machine=far) as queue:
+        lease = claim(queue, far.owner("a"))
+        near = FakeMachine(boot="", now=50.0)
+        with RunQueue.open(path, config=CONFIG, machine=near) as again:
+            assert claim(again, near.owner("b")).key != lease.key
+        far.sleep(LEASE_SECONDS)
+        assert claim(queue, far.owner("c")).key == lease.key
+
+
 @pytest.mark.parametrize("expires", [1e12, -1.0])
 def test_a_lease_that_would_last_longer_than_any_is_over(
-    path: Path, queue: RunQueue, owner: Owner, other: Owner, expires: float
+    path: Path, queue: RunQueue, owner: Owner, other: Owner, machine: FakeMachine, expires: float
 ):
     """An end that no clock of this queue wrote holds no item for ever."""
     lease = claim(queue, owner, in_order=True)
+    machine.sleep(LIVENESS_SECONDS)
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE leases SET expires = ?", (expires,))
     connection.close()
@@ -248,6 +273,16 @@ def test_demoted_items_run_again(queue: RunQueue, owner: Owner):
     assert (second.ending, second.outcome.error) == (Ending.RETRIED, "")
 
 
+def test_a_demoted_abstention_has_one_more_try(queue: RunQueue, owner: Owner):
+    """Which it may finish, or fail for good."""
+    for expected in (State.PENDING, State.ABSTAINED):
+        assert queue.retry(claim(queue, owner, in_order=True), outcome("timeout")) is expected
+    assert queue.demote("task-0#0", "its trace is gone")
+    again = claim(queue, owner, in_order=True)
+    assert (again.key, again.attempt) == ("task-0#0", 3)
+    assert queue.retry(again, outcome("timeout")) is State.ABSTAINED
+
+
 def test_damaged_traces_send_their_items_back(tmp_path: Path, queue: RunQueue, owner: Owner):
     """Right bytes with grades behind them stay; cut, changed and missing ones do not."""
     contents = {0: b"0123456789 grades", 1: b"012345678", 2: b"012345678X", 3: None}
@@ -310,6 +345,17 @@ def test_a_lease_somebody_made_up_is_none(queue: RunQueue, owner: Owner, other: 
     ):
         assert not queue.finish(forged, outcome())
     assert queue.finish(lease, outcome())
+
+
+def test_items_may_change_while_results_are_read(queue: RunQueue, path: Path, owner: Owner, machine: FakeMachine):
+    """The reader sees the moment at which it began; another process's changes in between disturb no claim."""
+    results = queue.results()
+    assert next(results).state is State.PENDING
+    with RunQueue.open(path, config=CONFIG, machine=machine) as another:
+        assert another.finish(claim(another, machine.owner("second"), in_order=True), outcome())
+    assert queue.finish(claim(queue, owner, in_order=True), outcome())
+    assert [result.state for result in results] == [State.PENDING] * 5
+    assert queue.counts()[State.DONE] == 2
 
 
 def test_positions_may_have_gaps_but_no_doubles(tmp_path: Path, machine: FakeMachine, owner: Owner):

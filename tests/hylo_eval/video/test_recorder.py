@@ -87,7 +87,7 @@ def test_what_cannot_be_encoded_costs_no_episode(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(encoder.CameraFile, "write", write)
     result = write_picture_run(tmp_path, "run", won=(1,))
-    assert [sample.scores["success"] for sample in result.log.samples] == [0.0, 1.0, 0.0]
+    assert [sample.value("success") for sample in result.log.samples] == [0.0, 1.0, 0.0]
     assert result.exit_code == 0
     assert result.videos is not None
     assert (result.videos.written, result.videos.failed) == (0, 3)
