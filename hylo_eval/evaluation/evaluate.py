@@ -23,7 +23,7 @@ from hylo_eval.agents.protocol import Agent
 from hylo_eval.envs.protocol import EnvFactory
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog.v01 import EvalLog, write_evallog
-from hylo_eval.evaluation.executor import Executor, InProcess, Work
+from hylo_eval.evaluation.executor import Executor, InProcess, RunWatcher, Work
 from hylo_eval.evaluation.lost_episode import with_trace
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.preflight import check_arguments
@@ -191,6 +191,7 @@ def run_plan(
     stop: Callable[[], bool] | None = None,
     started: Callable[[TaskInstance, int, str], None] | None = None,
     finished: Callable[[Episode], None] | None = None,
+    watcher: RunWatcher | None = None,
 ) -> EvalResult:
     """Run a plan with whatever executes it, or continue a run of that plan, and write its log.
 
@@ -207,6 +208,7 @@ def run_plan(
         stop: Whether the operator wants it to stop.
         started: Told of every attempt: instance, attempt, name of the worker.
         finished: Told of every episode that has its outcome.
+        watcher: Who shows how far the run is.
 
     Raises:
         EvalError: Something is refused; nothing was written.
@@ -230,7 +232,10 @@ def run_plan(
                 stop=stop,
                 started=started,
                 finished=finished,
+                watcher=watcher,
             )
+            if watcher is not None:
+                watcher.opened(run, queue)
             try:
                 executor.execute(work)
             except KeyboardInterrupt as interrupt:
