@@ -17,6 +17,7 @@ import click
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
     "status": ("hylo_eval.cli.status:status", "Say how far a run is, who works on it, and what was lost."),
+    "merge": ("hylo_eval.cli.merge:merge", "Join the runs of parts of a benchmark into one."),
     "rescore": ("hylo_eval.cli.rescore:rescore", "Score the traces of finished runs again, without a simulator."),
     "compare": ("hylo_eval.cli.compare:compare", "Compare two runs, pair by pair, for people."),
     "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),

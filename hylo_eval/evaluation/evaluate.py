@@ -223,7 +223,7 @@ def run_plan(
         names = [scorer.name for scorer in scorers]
         record = RunRecord(plan=plan, setup=setup, run=run, scorers=names, details=details or {})
         with contextlib.closing(record.open_queue(fsync=fsync, allow_code_change=allow_code_change)) as queue:
-            conclude = partial(_conclude, plan, setup, run, scorers, queue, differences)
+            conclude = partial(conclude_run, plan, setup, run, scorers, queue, differences)
             work = Work(
                 queue=queue,
                 run=run,
@@ -274,7 +274,7 @@ def _plan(benchmark: Benchmark, split: str | None, plan: Plan | None) -> Plan:
     return plan
 
 
-def _conclude(
+def conclude_run(
     plan: Plan,
     setup: RunSetup,
     run: RunFolder,
@@ -282,6 +282,7 @@ def _conclude(
     queue: RunQueue,
     differences: Sequence[SpecDifference],
 ) -> EvalResult:
+    """Score what is done in a run and write its log, ``evallog.partial.json`` while the run is not whole."""
     done = [
         Episode.recorded(run, plan.instance(result.key), result.attempt, with_trace(result, plan, setup, run))
         for result in queue.results()
