@@ -14,9 +14,9 @@ from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.activity import Activity, Presence, presence, read_activities
 from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.orphans import Orphan, list_candidates, orphans_among
-from hylo_eval.evaluation.tally import Tally
-from hylo_eval.queue import Lease, Machine, RunQueue, State
-from hylo_eval.traces.layout import RunFolder
+from hylo_eval.evaluation.tally import COUNTS, Tally
+from hylo_eval.queue import Attempt, Lease, Machine, RunQueue, State
+from hylo_eval.traces.layout import RunFolder, episode_id
 
 
 @attrs.frozen(kw_only=True)
@@ -122,7 +122,7 @@ def read_status(run: RunFolder) -> RunStatus:
     gone = {item.activity.holder.id for item in processes if item.presence is Presence.GONE}
     orphans = orphans_among(
         candidates,
-        named={attempt.outcome.trace for attempt in attempts},
+        named={_trace_of(attempt) for attempt in attempts},
         held=[lease for lease in leases if lease.owner not in gone],
         someone_works=bool(working),
     )
@@ -179,6 +179,13 @@ def refuse_cleaning(status: RunStatus, machine: Machine) -> None:
                 f"{lease.key} is held under a lease by a process that left no word: nothing is removed",
                 fix=f"continue the run, which takes it over: hylo-eval run --resume {status.run.run_id}",
             )
+
+
+def _trace_of(attempt: Attempt) -> str:
+    """Where the trace of an attempt is: as its row says, or where the log of the run puts one if there was none."""
+    if attempt.outcome.trace or attempt.ending not in COUNTS:
+        return attempt.outcome.trace
+    return f"episodes/{episode_id(attempt.key, attempt.attempt)}.jsonl"
 
 
 def _manifest_faults(run: RunFolder) -> list[str]:

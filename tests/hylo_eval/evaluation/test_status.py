@@ -87,6 +87,19 @@ def test_files_that_no_row_names_are_orphans(tmp_path):
         ]
 
 
+def test_the_trace_that_a_log_gave_a_lost_episode_is_no_orphan(tmp_path):
+    """Its row names none, because every process that knew of it was gone; the log of the run does."""
+    run = write_run(tmp_path, "r", keys(0)).run
+    with RunQueue.open(run.queue) as queue:
+        config = queue.config
+    with RunQueue.open(run.queue, config=config) as queue:
+        queue.demote("unit/task#0", "to be run again")
+        lease = queue.claim(killed_owner())
+        queue.retry(lease, Outcome.without_trace("worker_lost", "gone", started_at=1.0))
+    write_traces(run, f"{episode_id('unit/task#0', 2)}.jsonl", f"{episode_id('unit/task#0', 3)}.jsonl")
+    assert paths(read_status(run).orphans) == [f"{episode_id('unit/task#0', 3)}.jsonl"]
+
+
 def test_what_a_living_process_writes_is_no_orphan(tmp_path):
     """Neither its partial trace, nor the whole one whose row is not written yet."""
     run, queue = open_run(tmp_path)
