@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LINE_SECONDS: Final = 30.0
 """How often a log gets a line."""
 
-_COUNTING_SHARE: Final = 20.0  # counting all attempts anew may take a twentieth of the time
+_SHARE: Final = 20.0  # looking at the queue and drawing may take a twentieth of the time
 
 
 class RunDisplay:
@@ -31,7 +31,7 @@ class RunDisplay:
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
         self._clock = time.monotonic
-        self._next_line = self._clock() + LINE_SECONDS
+        self._next_look = self._clock() + LINE_SECONDS
         self._next_count = 0.0
         self._notice = ""
         self._live: Any = None
@@ -45,6 +45,7 @@ class RunDisplay:
 
             self._live = Live("making agent and environment", console=out, auto_refresh=False, transient=True)
             self._live.start(refresh=True)
+            self._next_look = 0.0
 
     def opened(self, run: RunFolder, queue: RunQueue) -> None:
         """As the protocol says."""
@@ -60,7 +61,7 @@ class RunDisplay:
     def active(self, activity: Activity) -> None:
         """As the protocol says."""
         now = self._clock()
-        if self._quiet or self._run is None or self._queue is None or (self._live is None and now < self._next_line):
+        if self._quiet or self._run is None or self._queue is None or now < self._next_look:
             return
         try:
             status = self._status(self._run, self._queue, activity)
@@ -69,10 +70,11 @@ class RunDisplay:
         self._shown = status
         if self._live is not None:
             self._draw()
+            self._next_look = now + _SHARE * (self._clock() - now)
             return
         from hylo_eval.cli.status_view import one_line
 
-        self._next_line = now + LINE_SECONDS
+        self._next_look = now + LINE_SECONDS
         console(stderr=True).print(one_line(status))
 
     def notice(self, text: str) -> None:
@@ -117,7 +119,7 @@ class RunDisplay:
 
         began = self._clock()
         self._tally = Tally.of(queue.attempts())
-        self._next_count = self._clock() + _COUNTING_SHARE * (self._clock() - began)
+        self._next_count = self._clock() + _SHARE * (self._clock() - began)
 
 
 class Progress:

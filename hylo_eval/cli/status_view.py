@@ -17,7 +17,6 @@ from hylo_eval.queue import Ending, State
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hylo_eval.evaluation.activity import WorkerActivity
     from hylo_eval.evaluation.status import RunStatus
 
 MAX_ERRORS: Final = 3
@@ -55,9 +54,8 @@ def blocks(status: RunStatus) -> Iterator[str | Rows]:
     yield _counts(status)
     yield from _working(status)
     yield from _success(status)
-    workers = [worker for process in status.working for worker in process.activity.workers]
-    if workers:
-        yield _workers(workers, status.now)
+    if any(process.activity.workers for process in status.working):
+        yield _workers(status)
     if status.tally.by_attempt():
         yield _attempts(status)
     yield from _errors(status)
@@ -172,16 +170,18 @@ def _success(status: RunStatus) -> Iterator[str]:
             )
 
 
-def _workers(workers: Sequence[WorkerActivity], now: float) -> Rows:
+def _workers(status: RunStatus) -> Rows:
+    several = len(status.working) > 1
     rows = [
         (
-            worker.name,
+            f"{process.activity.holder.pid}/{worker.name}" if several else worker.name,
             worker.key or "-",
             str(worker.attempt or "-"),
-            duration(now - worker.attempt_since) if worker.key else "-",
-            f"{worker.phase} for {duration(now - worker.since)}",
+            duration(status.now - worker.attempt_since) if worker.key else "-",
+            f"{worker.phase} for {duration(status.now - worker.since)}",
         )
-        for worker in workers
+        for process in status.working
+        for worker in process.activity.workers
     ]
     return Rows(headers=("worker", "episode", "attempt", "since", "now"), rows=rows, numbers=("attempt", "since"))
 
@@ -223,7 +223,8 @@ def _orphans(status: RunStatus) -> Iterator[str]:
         return
     size = sum(orphan.size for orphan in orphans)
     files = "1 file" if len(orphans) == 1 else f"{len(orphans)} files"
-    yield f"{files} of lost attempts ({size / 1e6:.1f} MB) that no row of the queue names; --clean removes them:"
+    shown = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
+    yield f"{files} of lost attempts ({shown}) that no row of the queue names; --clean removes them:"
     for orphan in orphans[:MAX_ORPHANS]:
         yield f"  {printable_line(orphan.path)}"
     if len(orphans) > MAX_ORPHANS:
