@@ -11,7 +11,7 @@ import click
 
 from hylo_eval.cli.run_report import as_json, print_report
 from hylo_eval.cli.streams import stdout_to_stderr
-from hylo_eval.cli.terminal import console, printable_line
+from hylo_eval.cli.terminal import console, describe_unfinished, printable_line
 
 if TYPE_CHECKING:
     from hylo_eval.evaluation.merge import Merged
@@ -83,7 +83,10 @@ def _print_missing(merged: Merged) -> None:
     if not merged.missing:
         return
     out, run = console(), merged.result.run
-    out.print(f"missing: {sum(len(item.keys) for item in merged.missing)} episodes")
+    count = sum(len(item.keys) for item in merged.missing)
+    name, summary = next(iter(merged.result.summaries.items()))
+    out.print(describe_unfinished(printable_line(name), summary, summary.n_attempted + count))
+    out.print(f"missing: {count} episodes")
     for item in merged.missing:
         named = ", ".join(map(printable_line, item.keys[:_SHOWN_KEYS]))
         more = f" and {len(item.keys) - _SHOWN_KEYS} more" if len(item.keys) > _SHOWN_KEYS else ""

@@ -29,7 +29,7 @@ _MEANING: Final = {
     Ending.DONE: "",
     Ending.ABSTAINED: ", given up",
     Ending.RETRIED: ", tried again",
-    Ending.LOST: ", process lost",
+    Ending.LOST: ", lease lost",
     Ending.RELEASED: ", stopped by the operator",
     Ending.DEMOTED: ", trace damaged later",
 }
