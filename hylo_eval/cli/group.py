@@ -16,6 +16,8 @@ import click
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
+    "status": ("hylo_eval.cli.status:status", "Say how far a run is, who works on it, and what was lost."),
+    "merge": ("hylo_eval.cli.merge:merge", "Join the runs of parts of a benchmark into one."),
     "rescore": ("hylo_eval.cli.rescore:rescore", "Score the traces of finished runs again, without a simulator."),
     "index": ("hylo_eval.cli.index:index", "Bring the index of the runs up to date (SQLite)."),
     "ls": ("hylo_eval.cli.ls:ls", "List the runs of a run root."),

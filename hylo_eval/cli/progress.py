@@ -1,28 +1,137 @@
-"""How far a run is, on standard error: a bar on a terminal, a line every 30 seconds elsewhere."""
+"""How far something is, on standard error: on a terminal what is going on, elsewhere a line every 30 seconds."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hylo_eval.cli.terminal import console, printable_line
+from hylo_eval.errors import QueueError
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
+    from hylo_eval.evaluation.activity import Activity
     from hylo_eval.evaluation.score_pool import RecordedScores
+    from hylo_eval.evaluation.status import RunStatus
     from hylo_eval.evaluation.worker import Episode
+    from hylo_eval.queue import Attempt, RunQueue
+    from hylo_eval.traces.layout import RunFolder
+
+LINE_SECONDS: Final = 30.0
+"""How often a log gets a line."""
+
+_SHARE: Final = 20.0  # looking at the queue and drawing may take a twentieth of the time
+
+
+class RunDisplay:
+    """Shows what ``hylo-eval status`` shows while a run goes on (:class:`hylo_eval.evaluation.executor.RunWatcher`).
+
+    Args:
+        quiet: Show nothing.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._clock = time.monotonic
+        self._next_look = self._clock() + LINE_SECONDS
+        self._next_count = 0.0
+        self._notice = ""
+        self._live: Any = None
+        self._run: RunFolder | None = None
+        self._queue: RunQueue | None = None
+        self._tally: Any = None
+        self._shown: RunStatus | None = None
+        out = console(stderr=True, wrap=True)
+        if out.is_terminal and not quiet:
+            from rich.live import Live
+
+            self._live = Live("making agent and environment", console=out, auto_refresh=False, transient=True)
+            self._live.start(refresh=True)
+            self._next_look = 0.0
+
+    def opened(self, run: RunFolder, queue: RunQueue) -> None:
+        """As the protocol says."""
+        self._run, self._queue = run, queue
+        if not self._quiet:
+            self._count(queue)
+
+    def settled(self, attempt: Attempt) -> None:
+        """As the protocol says."""
+        if self._tally is not None:
+            self._tally.add(attempt)
+
+    def active(self, activity: Activity) -> None:
+        """As the protocol says."""
+        now = self._clock()
+        if self._quiet or self._run is None or self._queue is None or now < self._next_look:
+            return
+        try:
+            status = self._status(self._run, self._queue, activity)
+        except QueueError:
+            return  # a locked queue is found by those that work
+        self._shown = status
+        if self._live is not None:
+            self._draw()
+            self._next_look = now + _SHARE * (self._clock() - now)
+            return
+        from hylo_eval.cli.status_view import one_line
+
+        self._next_look = now + LINE_SECONDS
+        console(stderr=True).print(one_line(status))
+
+    def notice(self, text: str) -> None:
+        """Say something in between, also from a signal handler."""
+        self._notice = text
+        if self._live is None:
+            console(stderr=True).print(text)
+        else:
+            self._draw()
+
+    def close(self) -> None:
+        """Take the display away."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _draw(self) -> None:
+        from hylo_eval.cli.status_view import as_renderable
+
+        drawn = self._notice if self._shown is None else as_renderable(self._shown, self._notice)
+        self._live.update(drawn, refresh=True)
+
+    def _status(self, run: RunFolder, queue: RunQueue, activity: Activity) -> RunStatus:
+        from hylo_eval.evaluation.activity import Presence
+        from hylo_eval.evaluation.status import Presently, RunStatus
+        from hylo_eval.queue import State
+
+        counts = queue.counts()
+        if self._tally.ended != counts[State.DONE] + counts[State.ABSTAINED] and self._clock() >= self._next_count:
+            self._count(queue)  # another process works on the run too
+        return RunStatus(
+            run=run,
+            config=queue.config,
+            counts=counts,
+            tally=self._tally,
+            processes=(Presently(activity=activity, presence=Presence.WORKING),),
+            now=activity.written_at,
+        )
+
+    def _count(self, queue: RunQueue) -> None:
+        from hylo_eval.evaluation.tally import Tally
+
+        began = self._clock()
+        self._tally = Tally.of(queue.attempts())
+        self._next_count = self._clock() + _SHARE * (self._clock() - began)
 
 
 class Progress:
-    """Says on standard error how far the run is: a bar on a terminal, a line every 30 seconds elsewhere."""
-
-    _SECONDS = 30.0
+    """Counts episodes: a bar on a terminal, a line every 30 seconds elsewhere."""
 
     def __init__(self, total: int, *, quiet: bool) -> None:
         self._clock = time.monotonic
         self._total = total
         self._done = 0
-        self._next = self._clock() + self._SECONDS
+        self._next = self._clock() + LINE_SECONDS
         self._bar: Any = None
         self._quiet = quiet
         terminal = console(stderr=True)
@@ -52,7 +161,7 @@ class Progress:
         if self._bar is not None:
             self._bar.advance(self._row)
         elif not self._quiet and self._clock() >= self._next:
-            self._next = self._clock() + self._SECONDS
+            self._next = self._clock() + LINE_SECONDS
             console(stderr=True).print(f"{self._done}/{self._total} episodes")
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from hylo_eval.traces.layout import RunFolder
 
 _N = click.IntRange(min=1)
+_STOPPING = "stopping after this step; once more to stop at once"
 
 
 @click.command()
@@ -104,7 +106,7 @@ def run(context: click.Context, **options: Any) -> int:
 
 def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalResult:
     """What ``run`` does, without printing the result."""
-    from hylo_eval.cli.progress import Progress
+    from hylo_eval.cli.progress import RunDisplay
     from hylo_eval.evaluation.evaluate import Interrupted, make_run_id, run_plan
     from hylo_eval.evaluation.invocation import read_budget, resumed
     from hylo_eval.evaluation.making import make_scorer
@@ -131,9 +133,9 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
     scorers = [make_scorer(name) for name in options["scorers"]] or None
     run_id = options["run_id"] or make_run_id(plan.benchmark.id, Path(options["agent"]).stem.rpartition(":")[2])
     folder = RunFolder.at(options["run_root"], run_id)
-    progress = Progress(plan.count, quiet=options["as_json_"])
+    display = RunDisplay(quiet=options["as_json_"])
     try:
-        with StopRequest(_announce_stop) as stop:
+        with StopRequest(partial(display.notice, _STOPPING)) as stop:
             return run_plan(
                 plan,
                 _executor(plan, folder, options, stop),
@@ -146,11 +148,10 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
                 details=_details(options),
                 video=options["video"] != "none",
                 stop=stop,
-                started=progress.started,
-                finished=progress.finished,
+                watcher=display,
             )
     except Interrupted as interrupt:
-        progress.close()
+        display.close()
         name, summary = next(iter(interrupt.result.summaries.items()))
         err = console(stderr=True)
         err.print(describe_unfinished(printable_line(name), summary, plan.count))
@@ -158,7 +159,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         err.print(f"to go on: hylo-eval run --resume {printable_line(run_id)}{_root(options)}")
         raise
     finally:
-        progress.close()
+        display.close()
 
 
 def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: StopRequest) -> Executor:
@@ -199,7 +200,3 @@ def _details(options: dict[str, Any]) -> dict[str, Any]:
 
 def _root(options: dict[str, Any]) -> str:
     return "" if options["run_root"] == Path("runs") else f" --run-root {printable_line(str(options['run_root']))}"
-
-
-def _announce_stop() -> None:
-    console(stderr=True).print("stopping after this step; once more to stop at once")

@@ -37,11 +37,16 @@ _ENDLESS = 100_000
 """Columns of what is not a terminal: a pipe or a file has lines of any length."""
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that neither guesses at numbers nor reads markup in data."""
+def console(*, stderr: bool = False, wrap: bool = False) -> Console:
+    """A console that neither guesses at numbers nor reads markup in data.
+
+    Args:
+        stderr: Standard error in place of standard output.
+        wrap: Break lines at its own width, as what is drawn again and again must; else the terminal does.
+    """
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=not wrap)
 
 
 def print_table(

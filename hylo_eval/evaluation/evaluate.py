@@ -24,7 +24,7 @@ from hylo_eval.envs.protocol import EnvFactory
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
-from hylo_eval.evaluation.executor import Executor, InProcess, Work
+from hylo_eval.evaluation.executor import Executor, InProcess, RunWatcher, Work
 from hylo_eval.evaluation.lost_episode import with_trace
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.preflight import check_arguments
@@ -204,6 +204,7 @@ def run_plan(
     stop: Callable[[], bool] | None = None,
     started: Callable[[TaskInstance, int, str], None] | None = None,
     finished: Callable[[Episode], None] | None = None,
+    watcher: RunWatcher | None = None,
 ) -> EvalResult:
     """Run a plan with whatever executes it, or continue a run of that plan, and write its log.
 
@@ -222,6 +223,7 @@ def run_plan(
         stop: Whether the operator wants it to stop.
         started: Told of every attempt: instance, attempt, name of the worker.
         finished: Told of every episode that has its outcome.
+        watcher: Who shows how far the run is.
 
     Raises:
         EvalError: Something is refused; nothing was written.
@@ -237,7 +239,7 @@ def run_plan(
         record = RunRecord(plan=plan, setup=setup, run=run, scorers=names, details=details or {})
         with contextlib.closing(record.open_queue(fsync=fsync, allow_code_change=allow_code_change)) as queue:
             videos = VideoTally()
-            conclude = partial(_conclude, plan, setup, run, scorers, queue, differences, videos if video else None)
+            conclude = partial(conclude_run, plan, setup, run, scorers, queue, differences, videos if video else None)
             work = Work(
                 queue=queue,
                 run=run,
@@ -248,7 +250,10 @@ def run_plan(
                 started=started,
                 finished=finished,
                 videos=videos,
+                watcher=watcher,
             )
+            if watcher is not None:
+                watcher.opened(run, queue)
             try:
                 executor.execute(work)
             except KeyboardInterrupt as interrupt:
@@ -287,15 +292,16 @@ def _plan(benchmark: Benchmark, split: str | None, plan: Plan | None) -> Plan:
     return plan
 
 
-def _conclude(
+def conclude_run(
     plan: Plan,
     setup: RunSetup,
     run: RunFolder,
     scorers: Sequence[Scorer],
     queue: RunQueue,
     differences: Sequence[SpecDifference],
-    videos: VideoTally | None,
+    videos: VideoTally | None = None,
 ) -> EvalResult:
+    """Score what is done in a run and write its log, ``evallog.partial.json`` while the run is not whole."""
     done = [
         Episode.recorded(run, plan.instance(result.key), result.attempt, with_trace(result, plan, setup, run))
         for result in queue.results()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,11 +16,13 @@ from hylo_core.errors import describe_error
 from hylo_core.spec import SpecDifference
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import INFRASTRUCTURE
+from hylo_eval.evaluation.activity import Activity, ActivityReport, WorkerActivity
 from hylo_eval.evaluation.outcomes import outcome_of
+from hylo_eval.evaluation.phases import IDLE
 from hylo_eval.evaluation.preflight import preflight
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Episode, Worker
-from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner, RunQueue, State
+from hylo_eval.queue import Attempt, Ending, Heartbeat, Lease, Outcome, Owner, RunQueue, State
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.video.recorder import VideoTally, make_recorder
 
@@ -28,6 +32,22 @@ if TYPE_CHECKING:
 
 
 _WAIT_SECONDS = 0.5
+
+
+class RunWatcher(Protocol):
+    """Somebody who shows how far a run is; what it is told may not stop the run."""
+
+    def opened(self, run: RunFolder, queue: RunQueue) -> None:
+        """The queue of the run is open; what it holds already is from before."""
+        ...
+
+    def settled(self, attempt: Attempt) -> None:
+        """An attempt of this process has ended and is on record."""
+        ...
+
+    def active(self, activity: Activity) -> None:
+        """What the workers of this process do now; told about once a second."""
+        ...
 
 
 @attrs.frozen(kw_only=True)
@@ -44,6 +64,7 @@ class Work:
         started: Told of every attempt: instance, attempt, name of the worker.
         finished: Told of every episode that has its outcome.
         videos: Counts the videos as they come.
+        watcher: Who shows how far the run is.
     """
 
     queue: RunQueue
@@ -55,6 +76,7 @@ class Work:
     started: Callable[[TaskInstance, int, str], None] | None = None
     finished: Callable[[Episode], None] | None = None
     videos: VideoTally = attrs.field(factory=VideoTally)
+    watcher: RunWatcher | None = None
 
     def stopped(self) -> bool:
         """Whether the operator wants it to stop."""
@@ -79,11 +101,33 @@ class Work:
     def settle(self, lease: Lease, outcome: Outcome) -> None:
         """Commit what an attempt came to; an infrastructure failure is tried again while there are tries left."""
         if outcome.status in INFRASTRUCTURE:
-            final = self.queue.retry(lease, outcome) is State.ABSTAINED
+            state = self.queue.retry(lease, outcome)
         else:
-            final = self.queue.finish(lease, outcome)
-        if final and self.finished is not None:
+            state = State.DONE if self.queue.finish(lease, outcome) else None
+        if state is None:  # somebody else has taken the episode over
+            return
+        if self.watcher is not None:
+            self.watcher.settled(_ended(lease, outcome, state))
+        if state is not State.PENDING and self.finished is not None:
             self.finished(Episode.recorded(self.run, self.instance(lease.key), lease.attempt, outcome))
+
+
+def report_activity(work: Work, owner: Owner) -> ActivityReport:
+    """What a process that works on a run says of itself while it does."""
+    return ActivityReport(work.run, owner, None if work.watcher is None else work.watcher.active)
+
+
+def _ended(lease: Lease, outcome: Outcome, state: State) -> Attempt:
+    endings = {State.DONE: Ending.DONE, State.ABSTAINED: Ending.ABSTAINED, State.PENDING: Ending.RETRIED}
+    return Attempt(
+        key=lease.key,
+        task=lease.task,
+        position=lease.position,
+        attempt=lease.attempt,
+        owner=lease.owner,
+        ending=endings[state],
+        outcome=outcome,
+    )
 
 
 class Executor(Protocol):
@@ -125,6 +169,9 @@ class InProcess:
     closes_agent: bool = False
     video: VideoChoice = "none"
     _task: str | None = attrs.field(default=None, init=False)
+    _doing: WorkerActivity = attrs.field(default=WorkerActivity(name="in-process"), init=False)
+    _phase: str = attrs.field(default=IDLE, init=False)
+    _since: float = attrs.field(factory=time.time, init=False)
 
     def prepare(self, first: TaskSpec) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
         """As the protocol says."""
@@ -138,8 +185,17 @@ class InProcess:
         owner = Owner.here()
         if self.worker.video is not None:
             self.worker.video.tally = work.videos
-        with Heartbeat(work.queue, owner):
+        with Heartbeat(work.queue, owner), report_activity(work, owner) as report:
+            self._doing = attrs.evolve(self._doing, pid=os.getpid())
+            self.worker.on_phase = partial(self._enter, report)
             self._work_off(work, owner)
+
+    def _enter(self, report: ActivityReport, phase: str) -> None:
+        self._phase, self._since = phase, time.time()
+        report.refresh(self._activities)
+
+    def _activities(self) -> Sequence[WorkerActivity]:
+        return (attrs.evolve(self._doing, phase=self._phase, since=self._since),)
 
     def _work_off(self, work: Work, owner: Owner) -> None:
         while True:
@@ -158,13 +214,15 @@ class InProcess:
         instance = work.instance(lease.key)
         work.begin(instance, lease.attempt, "")
         started_at, began = time.time(), time.monotonic()
+        self._doing = attrs.evolve(self._doing, key=lease.key, attempt=lease.attempt, attempt_since=started_at)
         try:
             result = self.worker.attempt(instance, lease.attempt)
         except BaseException:
             work.queue.release(lease)
             raise
-        recorded = outcome_of(result, work.run, started_at, time.monotonic() - began)
+        recorded = outcome_of(result, instance, work.run, started_at, time.monotonic() - began)
         work.settle(lease, Outcome(**recorded))
+        self._doing = attrs.evolve(self._doing, episodes=self._doing.episodes + 1)
 
     def close(self) -> None:
         """As the protocol says; the agent too, if it was made for this run."""

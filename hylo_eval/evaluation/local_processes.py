@@ -13,7 +13,8 @@ from hylo_core.spec import SpecDifference
 from hylo_core.task import TaskSpec
 from hylo_core.trace import INFRASTRUCTURE
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.executor import Work, log_path
+from hylo_eval.evaluation.activity import activity_of
+from hylo_eval.evaluation.executor import Work, log_path, report_activity
 from hylo_eval.evaluation.lost_episode import outcome_of_lost
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
@@ -128,9 +129,10 @@ class LocalProcesses:
         for seat in self._seats:
             if seat.process is not None:
                 seat.process.log_to(log_path(work.run, seat.name))
-        with Heartbeat(work.queue, self._owner):
+        with Heartbeat(work.queue, self._owner), report_activity(work, self._owner) as report:
             try:
                 while self._hand_out(work):
+                    report.refresh(lambda: [*map(activity_of, self._seats)])
                     self._look(work)
             except BaseException:
                 self._release(work)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hylo_core.errors import clean_text
-from hylo_core.trace import ErrorEvent
+from hylo_core.task import TaskInstance
+from hylo_core.trace import EpisodeEnd, ErrorEvent
 from hylo_eval.rollout.episode import EpisodeResult
+from hylo_eval.scoring.success import RESPONSE_CORRECT
 from hylo_eval.traces.layout import RunFolder
 
 MAX_ERROR_CHARACTERS: Final = 2000
@@ -18,7 +20,16 @@ def describe_failure(error: ErrorEvent) -> str:
     return clean_text(f"{error.phase}: {error.error_type}: {error.message}", MAX_ERROR_CHARACTERS)
 
 
-def outcome_of(result: EpisodeResult, run: RunFolder, started_at: float, seconds: float) -> dict[str, Any]:
+def success_of(instance: TaskInstance, end: EpisodeEnd) -> bool | None:
+    """Whether an episode succeeded in the meaning of its task; None where only the scorer of its response can tell."""
+    if instance.spec.success.name == RESPONSE_CORRECT:
+        return None
+    return end.success_at_end if instance.spec.success_at == "end" else end.success_once
+
+
+def outcome_of(
+    result: EpisodeResult, instance: TaskInstance, run: RunFolder, started_at: float, seconds: float
+) -> dict[str, Any]:
     """What the queue keeps of an attempt, as JSON."""
     error = result.error
     return {
@@ -28,7 +39,7 @@ def outcome_of(result: EpisodeResult, run: RunFolder, started_at: float, seconds
         "behaviour_sha256": result.digests.behaviour_sha256,
         "trace_bytes": result.digests.size,
         "steps": result.end.steps,
-        "success": result.end.success_once,
+        "success": success_of(instance, result.end),
         "disagreements": result.disagreements,
         "error": "" if error is None else describe_failure(error),
         "started_at": started_at,

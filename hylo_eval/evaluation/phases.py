@@ -21,8 +21,10 @@ from hylo_eval.errors import EvalError
 IDLE: Final = "idle"
 """Between two episodes: nothing that has a deadline."""
 
-_NAMES: Final[tuple[str, ...]] = (IDLE, *PHASES)
-_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(_NAMES)}
+PHASE_NAMES: Final[tuple[str, ...]] = (IDLE, *PHASES)
+"""What a board can say."""
+
+_CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(PHASE_NAMES)}
 _LAYOUT: Final = struct.Struct("=qdq")
 
 
@@ -70,7 +72,7 @@ class PhaseBoard:
         found: tuple[int, float, int] = _LAYOUT.unpack_from(self._memory, 0)
         sequence, since, code = found
         # The worker's memory is not to be trusted: its agent may have written anything here.
-        return PhaseReading(sequence, since, _NAMES[code] if 0 <= code < len(_NAMES) else IDLE)
+        return PhaseReading(sequence, since, PHASE_NAMES[int(code)] if 0 <= code < len(PHASE_NAMES) else IDLE)
 
     def close(self) -> None:
         """Give the memory back."""

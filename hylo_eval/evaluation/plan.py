@@ -59,32 +59,29 @@ class Plan:
         Round by round over the tasks, the order of the tasks in each round drawn
         from the benchmark's id. Every prefix holds every task equally often, give or take one.
         """
-        chosen = self._chosen()
-        benchmark_id = self.benchmark.id
-        chosen.sort(key=lambda item: _place(benchmark_id, item.task, item.episode_index))
-        return tuple(chosen[: self.selection.get("max_episodes")])
-
-    @cached_property
-    def count(self) -> int:
-        """How many instances that are; told without putting them in order."""
-        if self.selection.get("key") is None and self.selection.get("shard") is None:
-            seeds = self.benchmark.splits[self.split][: self.benchmark.episodes_per_task]
-            found = len(self.tasks) * len(seeds[: self.selection.get("episodes")])
-        else:
-            found = len(self._chosen())
-        return min(found, self.selection.get("max_episodes", found))
-
-    def _chosen(self) -> list[Planned]:
         seeds = self.benchmark.splits[self.split][: self.benchmark.episodes_per_task]
         episodes: int | None = self.selection.get("episodes")
         chosen = [Planned(task.id, seed, index) for task in self.tasks for index, seed in enumerate(seeds[:episodes])]
         key: str | None = self.selection.get("key")
         if key is not None:
             chosen = [item for item in chosen if item.key == key]
+        benchmark_id = self.benchmark.id
+        chosen.sort(key=lambda item: _place(benchmark_id, item.task, item.episode_index))
+        chosen = chosen[: self.selection.get("max_episodes")]
+        # Last of all: the parts of a selection make up that selection, whatever else was asked for.
         if shard := self.selection.get("shard"):
-            number, count = map(int, shard.split("/"))
+            number, count = read_shard_name(shard)
             chosen = [item for item in chosen if _shard_of(item, count) == number - 1]
-        return chosen
+        return tuple(chosen)
+
+    @cached_property
+    def count(self) -> int:
+        """How many instances that are; where nothing else is asked for, told without putting them in order."""
+        if "key" in self.selection or "shard" in self.selection:
+            return len(self.declared)
+        seeds = self.benchmark.splits[self.split][: self.benchmark.episodes_per_task]
+        found = len(self.tasks) * len(seeds[: self.selection.get("episodes")])
+        return min(found, self.selection.get("max_episodes", found))
 
     @property
     def benchmark_ref(self) -> BenchmarkRef:
@@ -151,7 +148,7 @@ def plan_run(
         episodes: Seeds a task; caps the split, never repeats a seed.
         max_episodes: Episodes altogether: a balanced prefix of the declared order.
         max_steps: A horizon in place of every task's own.
-        shard: ``i/n``: the i-th of n parts, from 1, each with its share of every task.
+        shard: ``i/n``: the i-th of n parts of all that, from 1, each with its share of every task.
 
     Raises:
         EvalError: A name that names nothing, or a number below one.
@@ -165,7 +162,7 @@ def plan_run(
         if value is not None and value < 1:
             raise EvalError(f"{name} must be at least 1, not {value}")
     if shard is not None:
-        _check_shard(shard)
+        read_shard_name(shard)
     selected = benchmark.tasks
     if key is not None:
         if tasks:
@@ -229,10 +226,16 @@ def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
     raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}")
 
 
-def _check_shard(shard: str) -> None:
+def read_shard_name(shard: str) -> tuple[int, int]:
+    """``2/8`` as ``(2, 8)``.
+
+    Raises:
+        EvalError: It is nothing of the kind.
+    """
     found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", shard)
     if found is None or int(found[1]) > int(found[2]):
         raise EvalError(f"--shard takes I/N with I from 1 to N, such as 2/8, not {shard!r}")
+    return int(found[1]), int(found[2])
 
 
 def _shard_of(item: Planned, count: int) -> int:

@@ -159,7 +159,7 @@ class _Process:
             {
                 "type": "outcome",
                 "attempt": command["attempt"],
-                "outcome": outcome_of(result, worker.run, started_at, time.monotonic() - began),
+                "outcome": outcome_of(result, instance, worker.run, started_at, time.monotonic() - began),
                 "resident_bytes": resident_bytes(),
                 "videos": None if worker.video is None else attrs.asdict(worker.video.take_tally()),
             }

@@ -68,6 +68,11 @@ class RunFolder:
         return self.path / "queue.db"
 
     @property
+    def activity(self) -> Path:
+        """The folder in which each process that works on the run says what it does now."""
+        return self.path / "activity"
+
+    @property
     def episodes(self) -> Path:
         """The folder of the traces."""
         return self.path / "episodes"
