@@ -177,7 +177,8 @@ def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: Stop
         made = make_worker(recipe, stop=stop)
         return InProcess(made.worker, made.agent, made.env_ref, made.agent_ref, closes_agent=True)
     from hylo_eval.evaluation.invocation import read_deadlines, read_devices
-    from hylo_eval.evaluation.local_processes import LocalProcesses, WorkerLimits
+    from hylo_eval.evaluation.local_processes import LocalProcesses
+    from hylo_eval.evaluation.worker_limits import WorkerLimits
 
     return LocalProcesses(
         recipe,
@@ -189,6 +190,7 @@ def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: Stop
             recycle_after=options["recycle_after"],
             max_rss_mb=options["max_rss_mb"],
         ),
+        stop=stop,
     )
 
 
