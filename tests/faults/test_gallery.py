@@ -91,6 +91,7 @@ def test_every_fault_costs_its_attempt_and_nothing_else(
     assert ended == dict.fromkeys(expected, 1)
 
 
+@pytest.mark.slow
 def test_what_fails_again_and_again_abstains_and_touches_no_other_episode(disturbed: Callable[..., Disturbed]) -> None:
     """After --max-attempts the episode has its last failure as outcome; the run ends with 3 and has scored the rest."""
     run = disturbed("steady", "fail-step", "leave-reset")
@@ -105,6 +106,7 @@ def test_what_fails_again_and_again_abstains_and_touches_no_other_episode(distur
     assert run.survivors() == []
 
 
+@pytest.mark.slow
 def test_observations_that_are_no_numbers_reach_the_trace_and_no_other_episode(
     disturbed: Callable[..., Disturbed],
 ) -> None:
@@ -121,11 +123,11 @@ def test_observations_that_are_no_numbers_reach_the_trace_and_no_other_episode(
 
 def test_a_worker_whose_memory_grows_is_replaced(disturbed: Callable[..., Disturbed]) -> None:
     """An env that leaks 160 MB an episode never runs two in one process when 200 MB are allowed."""
-    run = disturbed("leak", seeds=(0, 1, 2), max_steps=2)
+    run = disturbed("leak", max_steps=2)
     expected = run.undisturbed()
     assert run.run(run.command("--max-rss-mb", 200, workers=1)) == 0, run.printed()
     assert run.behaviours() == expected
     made = [line.split()[2] for line in run.notes() if line.startswith("made") and int(line.split()[2]) != os.getpid()]
-    assert len(made) == len(set(made)) == 3
+    assert len(made) == len(set(made)) == 2
     traces = [read_trace(run.runs / "run" / result.outcome.trace) for result in run.results().values()]
     assert {str(trace.start.volatile["pid"]) for trace in traces} == set(made)

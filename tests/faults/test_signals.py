@@ -47,7 +47,7 @@ def check_finished(run: Disturbed, expected: dict[str, str]) -> None:
     ("number", "phase"),
     [
         (signal.SIGINT, "step"),
-        (signal.SIGTERM, "make"),
+        pytest.param(signal.SIGTERM, "make", marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, "reset", marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, "close", marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, "act", marks=pytest.mark.slow),
@@ -126,6 +126,7 @@ def test_a_killed_run_is_continued_at_once(disturbed: Callable[..., Disturbed]) 
     assert set(Counter(lost).values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_stopped_worker_costs_its_attempt(disturbed: Callable[..., Disturbed]) -> None:
     """Its deadline ends it, stopped as it is."""
     run = disturbed("steady", "hold-step", seeds=SEEDS)
