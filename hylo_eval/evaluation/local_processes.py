@@ -231,8 +231,8 @@ class LocalProcesses:
             if seat.lease is not None:
                 self._assign(work, seat, seat.lease)
         elif kind == "outcome" and seat.lease is not None and event.get("attempt") == seat.lease.attempt:
+            outcome = _outcome(event.get("outcome"), seat.name)
             lease, seat.lease = seat.lease, None
-            outcome = _outcome(event["outcome"], seat.name)
             work.settle(lease, outcome)
             seat.episodes += 1
             self._lost_in_a_row = 0
@@ -391,5 +391,5 @@ class LocalProcesses:
 def _outcome(recorded: Any, worker: str) -> Outcome:
     try:
         return Outcome(**recorded, worker=worker)
-    except TypeError as error:
+    except (TypeError, QueueError) as error:
         raise EvalError(f"{worker} sent an outcome that is none: {error}") from error

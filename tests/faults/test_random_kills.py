@@ -19,8 +19,8 @@ from hylo_eval.queue import Ending, State
 from tests.faults.disturbed import NO_DEADLINES, PATIENCE_SECONDS, Disturbed, children_of, wait_for
 
 WORKERS = 4
-SUPERVISOR_SHARE = 0.15
-"""Of the kills: a supervisor takes its workers with it, and a new one starts four more."""
+SUPERVISOR_SHARE = 0.06
+"""Of the moments: a supervisor takes its workers with it, and while the next one starts there is nobody else to kill."""
 MEAN_SECONDS = 0.3
 """Between two kills, exponentially distributed: every moment is as likely as any other."""
 
