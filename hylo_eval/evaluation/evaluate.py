@@ -233,6 +233,7 @@ def run_plan(
             )
             try:
                 executor.execute(work)
+                executor.close()
             except KeyboardInterrupt as interrupt:
                 raise Interrupted(_undisturbed(conclude)) from interrupt
             except Exception:
@@ -240,7 +241,6 @@ def run_plan(
                 with contextlib.suppress(EvalError):
                     conclude()
                 raise
-            executor.close()
             return conclude()
     finally:
         executor.close()

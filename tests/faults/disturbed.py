@@ -236,12 +236,14 @@ def environment_of(pid: int) -> bytes:
     return b""
 
 
-def children_of(pid: int) -> list[int]:
-    """The processes that a process has started and that live."""
+def workers_of(pid: int) -> list[int]:
+    """The worker processes that a process has started and that live."""
     found: list[int] = []
     for child in processes():
         with suppress(OSError):
             fields = Path("/proc", str(child), "stat").read_bytes().rpartition(b")")[2].split()
-            if int(fields[1]) == pid and fields[0] != b"Z":
+            if int(fields[1]) != pid or fields[0] == b"Z":
+                continue
+            if b"hylo_eval.evaluation.worker" in Path("/proc", str(child), "cmdline").read_bytes():
                 found.append(child)
     return found

@@ -10,13 +10,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import attrs
 import pytest
 
 from hylo_eval.queue import Ending, State
-from tests.faults.disturbed import NO_DEADLINES, PATIENCE_SECONDS, Disturbed, children_of, wait_for
+from tests.faults.disturbed import NO_DEADLINES, PATIENCE_SECONDS, Disturbed, wait_for, workers_of
 
 WORKERS = 4
 SUPERVISOR_SHARE = 0.06
@@ -68,7 +67,7 @@ class Killer:
         while self.left:
             with suppress(subprocess.TimeoutExpired):
                 return self.code(process.wait(self.random.expovariate(1 / MEAN_SECONDS)))
-            workers = [pid for pid in children_of(process.pid) if self.is_worker(pid)]
+            workers = workers_of(process.pid)
             if self.random.random() < SUPERVISOR_SHARE:
                 victim, kind = process.pid, "supervisor"
             elif workers:
@@ -86,13 +85,6 @@ class Killer:
         """An exit code that may be: done, refused after many deaths, or killed."""
         assert code in {0, 2, -signal.SIGKILL}
         return code
-
-    @staticmethod
-    def is_worker(pid: int) -> bool:
-        """Whether a process is a worker."""
-        with suppress(OSError):
-            return b"hylo_eval.evaluation.worker" in Path("/proc", str(pid), "cmdline").read_bytes()
-        return False
 
 
 @pytest.mark.parametrize("kills", [6, pytest.param(200, marks=pytest.mark.slow)])

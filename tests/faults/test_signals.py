@@ -13,7 +13,7 @@ import pytest
 
 from hylo_eval import read_evallog, read_trace
 from hylo_eval.queue import Ending
-from tests.faults.disturbed import NO_DEADLINES, Disturbed, children_of, wait_for
+from tests.faults.disturbed import NO_DEADLINES, Disturbed, wait_for, workers_of
 
 SEEDS = (0, 1, 2)
 ANNOUNCEMENT = "stopping after this step"
@@ -43,6 +43,13 @@ def check_finished(run: Disturbed, expected: dict[str, str]) -> None:
     assert run.survivors() == []
 
 
+def between(disturbed: Callable[..., Disturbed], kind: str, phase: str) -> tuple[Disturbed, int]:
+    """A run with a fault, and workers for it: one whose first env is closed between two episodes, or two."""
+    if phase == "close":
+        return disturbed(f"{kind}-close", "steady", seeds=SEEDS), 1
+    return disturbed("steady", f"{kind}-{phase}", seeds=SEEDS), 2
+
+
 @pytest.mark.parametrize(
     ("number", "phase"),
     [
@@ -57,10 +64,10 @@ def test_the_first_signal_ends_the_run_after_the_present_step(
     disturbed: Callable[..., Disturbed], number: signal.Signals, phase: str
 ) -> None:
     """Exit code 130, every env closed, no unfinished file; the run can be continued."""
-    run = disturbed("steady", f"hold-{phase}", seeds=SEEDS)
+    run, workers = between(disturbed, "hold", phase)
     expected = run.undisturbed()
     undisturbed = len(run.notes())
-    process = run.start(run.command(deadlines=NO_DEADLINES))
+    process = run.start(run.command(deadlines=NO_DEADLINES, workers=workers))
     wait_for(run.reached)
     process.send_signal(number)
     wait_for(lambda: ANNOUNCEMENT in run.printed())
@@ -86,9 +93,9 @@ def test_the_second_signal_ends_the_run_at_once(
     disturbed: Callable[..., Disturbed], number: signal.Signals, phase: str
 ) -> None:
     """Also where the simulator hangs in native code and no deadline would ever end it."""
-    run = disturbed("steady", f"hang-{phase}", seeds=SEEDS)
+    run, workers = between(disturbed, "hang", phase)
     expected = run.undisturbed()
-    process = run.start(run.command(deadlines=NO_DEADLINES))
+    process = run.start(run.command(deadlines=NO_DEADLINES, workers=workers))
     wait_for((run.faults / f"faults-hang-{phase}").exists)
     process.send_signal(number)
     wait_for(lambda: ANNOUNCEMENT in run.printed())
@@ -107,6 +114,24 @@ def test_a_signal_while_the_first_env_is_made_ends_the_run_before_it_began(distu
     assert run.end(process) == 130
     assert run.survivors() == []
     assert not run.runs.exists()
+
+
+@pytest.mark.slow
+def test_a_second_signal_while_the_last_env_is_closed_keeps_the_whole_result(
+    disturbed: Callable[..., Disturbed],
+) -> None:
+    """Every episode has its outcome by then; only the simulator is not waited for any longer."""
+    run = disturbed("hang-close", seeds=SEEDS)
+    expected = run.undisturbed()
+    process = run.start(run.command(deadlines=NO_DEADLINES, workers=1))
+    wait_for((run.faults / "faults-hang-close").exists)
+    process.send_signal(signal.SIGINT)
+    wait_for(lambda: ANNOUNCEMENT in run.printed())
+    process.send_signal(signal.SIGINT)
+    assert run.end(process) == 130, run.printed()
+    assert run.survivors() == []
+    assert run.behaviours() == expected
+    assert len(read_evallog(run.runs / "run" / "evallog.json").samples) == len(expected)
 
 
 def test_a_killed_run_is_continued_at_once(disturbed: Callable[..., Disturbed]) -> None:
@@ -133,7 +158,7 @@ def test_a_stopped_worker_costs_its_attempt(disturbed: Callable[..., Disturbed])
     expected = run.undisturbed()
     process = run.start(run.command(workers=1))
     wait_for(run.reached)
-    (worker,) = children_of(process.pid)
+    (worker,) = workers_of(process.pid)
     os.kill(worker, signal.SIGSTOP)
     assert run.end(process) == 0, run.printed()
     assert run.behaviours() == expected

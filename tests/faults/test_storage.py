@@ -78,12 +78,13 @@ def test_a_locked_queue_ends_the_run_with_a_sentence_and_stays_whole(disturbed: 
 def test_a_damaged_queue_is_refused_and_the_traces_stay(disturbed: Callable[..., Disturbed]) -> None:
     """Exit code 2 and what to do; nothing of the run is touched."""
     run = disturbed("steady", seeds=SEEDS)
-    assert run.run(run.command(workers=1)) == 0, run.printed()
-    folder = run.runs / "run"
+    run.undisturbed()
+    run.runs.mkdir()
+    folder = next((run.folder / "undisturbed").iterdir()).rename(run.runs / "run")
     queue = folder / "queue.db"
     queue.write_bytes(b"\x00" * 100 + queue.read_bytes()[100:])
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.parent.name != "logs"}
-    assert run.run(run.resume()) == 2
+    assert run.run(run.command()) == 2
     assert "is damaged or no work queue" in run.printed()
     assert "Traceback" not in run.printed()
     after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.parent.name != "logs"}
