@@ -69,7 +69,7 @@ class PhaseBoard:
         """What is written now; a worker can be caught between two of the values, so look twice before acting on it."""
         sequence, since, code = _LAYOUT.unpack_from(self._memory, 0)
         # The worker's memory is not to be trusted: its agent may have written anything here.
-        return PhaseReading(sequence, since, _NAMES[code] if 0 <= code < len(_NAMES) else IDLE)
+        return PhaseReading(sequence, since, _NAMES[int(code)] if 0 <= code < len(_NAMES) else IDLE)
 
     def close(self) -> None:
         """Give the memory back."""

@@ -64,7 +64,7 @@ def main() -> NoReturn:
     os.close(nothing)
     for descriptor in (process.events, process.board.descriptor, process.commands.fileno()):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - the signature is Python's
-    with StopRequest() as stop:
+    with StopRequest(insist=False) as stop:
         process.run(stop)
     _leave()
 

@@ -105,6 +105,29 @@ def test_the_second_signal_ends_the_run_at_once(
     check_finished(run, expected)
 
 
+@pytest.mark.slow
+def test_a_scheduler_that_signals_every_process_ends_the_run_after_the_present_step(
+    disturbed: Callable[..., Disturbed],
+) -> None:
+    """Workers are signalled by it and by their supervisor: they finish the step and close their envs all the same."""
+    run = disturbed("steady", "hold-step", seeds=SEEDS)
+    expected = run.undisturbed()
+    undisturbed = len(run.notes())
+    process = run.start(run.command(deadlines=NO_DEADLINES))
+    wait_for(run.reached)
+    for pid in [*workers_of(process.pid), process.pid]:
+        os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: ANNOUNCEMENT in run.printed())
+    run.let_go()
+    assert run.end(process) == 130, run.printed()
+    check_stopped(run)
+    assert list((run.runs / "run" / "episodes").glob("*.partial")) == []
+    counted = Counter(line.split()[0] for line in run.notes()[undisturbed:])
+    assert counted["made"] == counted["closed"] > 0
+    check_finished(run, expected)
+    assert {attempt.ending for attempt in run.attempts()} <= {Ending.DONE, Ending.RELEASED}
+
+
 def test_a_signal_while_the_first_env_is_made_ends_the_run_before_it_began(disturbed: Callable[..., Disturbed]) -> None:
     """A simulator that hangs while it starts is not waited for, and there is no run to continue."""
     run = disturbed("hang-make")
