@@ -45,6 +45,7 @@ def make_executor(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest)
         python=options["python"] or sys.executable,
         devices=read_devices(options["devices"]),
         limits=_limits(options),
+        stop=stop,
     )
 
 
@@ -74,7 +75,7 @@ def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:
 
 def _limits(options: Mapping[str, Any]) -> Any:
     from hylo_eval.evaluation.invocation import read_deadlines
-    from hylo_eval.evaluation.local_processes import WorkerLimits
+    from hylo_eval.evaluation.worker_limits import WorkerLimits
 
     return WorkerLimits(
         deadlines=read_deadlines(options["deadlines"]),

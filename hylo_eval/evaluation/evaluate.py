@@ -256,6 +256,7 @@ def run_plan(
                 watcher.opened(run, queue)
             try:
                 executor.execute(work)
+                executor.close()
             except KeyboardInterrupt as interrupt:
                 raise Interrupted(_undisturbed(conclude)) from interrupt
             except Exception:
@@ -263,7 +264,6 @@ def run_plan(
                 with contextlib.suppress(EvalError):
                     conclude()
                 raise
-            executor.close()
             return conclude()
     finally:
         executor.close()

@@ -21,7 +21,7 @@ _NUMBERS: Final = ("episodes", "max_episodes", "max_steps", "max_attempts")
 _LISTS: Final = ("tasks", "scorers", "safety")
 _PAIRS: Final = {"agent_arg": "--agent-arg", "env_arg": "--env-arg"}
 
-_BUDGET: Final = re.compile(r"(\d+(?:\.\d+)?)([smh])")
+_BUDGET: Final = re.compile(r"(\d+(?:\.\d+)?)([smh])", re.ASCII)
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _DEVICE: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
-
-import attrs
 
 from hylo_core.spec import SpecDifference
 from hylo_core.task import TaskSpec
 from hylo_core.trace import INFRASTRUCTURE
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, QueueError
 from hylo_eval.evaluation.activity import activity_of
 from hylo_eval.evaluation.executor import Work, log_path, report_activity
-from hylo_eval.evaluation.lost_episode import outcome_of_lost
-from hylo_eval.evaluation.phases import Deadlines
+from hylo_eval.evaluation.guardian import Guardian
+from hylo_eval.evaluation.lost_episode import outcome_of_lost_worker
+from hylo_eval.evaluation.phases import IDLE
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
+from hylo_eval.evaluation.seat import Seat
 from hylo_eval.evaluation.supervisor import WorkerProcess
+from hylo_eval.evaluation.worker_limits import WorkerLimits, device_environment
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
 from hylo_eval.video.recorder import VideoTally
 
@@ -39,51 +41,6 @@ MAX_LOST_IN_A_ROW: Final = 20
 """Workers lost one after the other, whatever they ran, after which the run ends: that is no single bad episode."""
 
 
-@attrs.frozen(kw_only=True)
-class WorkerLimits:
-    """When a worker is ended or replaced.
-
-    Attributes:
-        deadlines: Of its phases.
-        recycle_after: Episodes after which a worker is replaced; None is never.
-        max_rss_mb: Resident memory (MiB) after an episode above which it is replaced; None is any.
-    """
-
-    deadlines: Deadlines = attrs.field(factory=Deadlines)
-    recycle_after: int | None = None
-    max_rss_mb: int | None = None
-
-    def __attrs_post_init__(self) -> None:
-        for name in ("recycle_after", "max_rss_mb"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise EvalError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
-
-    def exceeded(self, episodes: int, resident_bytes: object) -> bool:
-        """Whether a worker that ran so many episodes and holds so much memory is to be replaced."""
-        if self.recycle_after is not None and episodes >= self.recycle_after:
-            return True
-        if self.max_rss_mb is None or not isinstance(resident_bytes, int):
-            return False
-        return resident_bytes > self.max_rss_mb << 20
-
-
-@attrs.define
-class _Seat:
-    """A place for one worker: the process that sits there now, and what it does."""
-
-    name: str
-    environment: Mapping[str, str]
-    process: WorkerProcess | None = None
-    ready: bool = False
-    leaving: bool = False
-    lease: Lease | None = None
-    leased_at: float = 0.0
-    task: str | None = None
-    episodes: int = 0
-    failed_starts: int = 0
-
-
 class LocalProcesses:
     """Runs episodes in worker processes.
 
@@ -93,36 +50,62 @@ class LocalProcesses:
         python: Their interpreter.
         devices: GPUs, handed out in turn (``CUDA_VISIBLE_DEVICES``, ``MUJOCO_EGL_DEVICE_ID``).
         limits: When a worker is ended or replaced.
+        stop: Asked while the first worker starts; a simulator may take minutes to come up.
     """
 
     def __init__(
-        self, recipe: Recipe, *, workers: int, python: str, devices: Sequence[str] = (), limits: WorkerLimits
+        self,
+        recipe: Recipe,
+        *,
+        workers: int,
+        python: str,
+        devices: Sequence[str] = (),
+        limits: WorkerLimits,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         if workers < 1:
             raise EvalError(f"--workers must be at least 1, not {workers}")
         self._recipe = recipe
         self._python = python
         self._limits = limits
+        self._stop = stop
         self._seats = [
-            _Seat(name=f"worker-{index}", environment=device_environment(devices, index)) for index in range(workers)
+            Seat(name=f"worker-{index}", environment=device_environment(devices, index)) for index in range(workers)
         ]
         self._selector = selectors.DefaultSelector()
         self._owner = Owner.here()
+        self._guardian = Guardian()
         self._setup: RunSetup | None = None
         self._looked = time.monotonic()
         self._lost_in_a_row = 0
 
     def prepare(self, first: TaskSpec) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
-        """Start the first worker and have it make the first env and the agent."""
+        """Start the first worker and have it make the first env and the agent; one that dies is started again."""
         seat = self._seats[0]
-        process = self._start(seat, first)
-        while not seat.ready:
+        while True:
+            process = self._start(seat, first)
+            event = self._first_event(seat, process)
+            if event["type"] == "ready":
+                seat.ready, seat.task = True, first.id
+                self._setup = RunSetup.from_dict(event["setup"])
+                return self._setup, tuple(SpecDifference(**item) for item in event["differences"])
+            if event["type"] == "refused":
+                raise EvalError(event["message"], fix=event["fix"])
+            how, words = process.end(), process.last_words()
+            self._vacate(seat)
+            seat.failed_starts += 1
+            if seat.failed_starts >= MAX_FAILED_STARTS:
+                raise EvalError(
+                    f"the first worker ended before it was ready, {MAX_FAILED_STARTS} times: {how}\n{words}"
+                )
+
+    def _first_event(self, seat: Seat, process: WorkerProcess) -> Mapping[str, Any]:
+        while True:
             for event in self._wait(POLL_SECONDS).get(seat.name, ()):
-                self._setup, differences = self._read_setup(seat, event)
-                seat.task = first.id
-                return self._setup, differences
+                return event
+            if self._stop is not None and self._stop():
+                raise KeyboardInterrupt("stopped before the first episode")
             self._refuse_slow_start(process)
-        raise AssertionError("the loop above returns or raises")
 
     def execute(self, work: Work) -> None:
         """Hand out what can be claimed until nothing is left."""
@@ -139,20 +122,25 @@ class LocalProcesses:
                 raise
 
     def close(self) -> None:
-        """Let idle workers close their envs in time, and end them all."""
-        for seat in self._seats:
-            if seat.process is not None and seat.lease is None:
-                seat.process.ask_to_stop()
+        """Let idle workers close their envs in time, and end them all, whatever happens meanwhile."""
+        try:
+            self._let_close()
+        finally:
+            for seat in self._seats:
+                self._vacate(seat)
+            self._guardian.close()
+            self._selector.close()
+
+    def _let_close(self) -> None:
+        idle = [seat.process for seat in self._seats if seat.process and seat.ready and seat.lease is None]
+        for process in idle:
+            process.ask_to_stop()
         until = time.monotonic() + self._limits.deadlines.close
-        for seat in self._seats:
-            if seat.process is None:
-                continue
-            while seat.ready and seat.lease is None and time.monotonic() < until:
-                seat.process.read_output()
-                if seat.process.ended(_CLOSE_POLL_SECONDS):
+        for process in idle:
+            while time.monotonic() < until:
+                process.read_output()
+                if process.ended(_CLOSE_POLL_SECONDS):
                     break
-            self._vacate(seat)
-        self._selector.close()
 
     def _hand_out(self, work: Work) -> bool:
         """Give every worker something to do; False when nothing is left to do or to wait for."""
@@ -170,9 +158,11 @@ class LocalProcesses:
                 self._start(seat, None).log_to(log_path(work.run, seat.name))
             else:
                 self._assign(work, seat, lease)
-        return any(seat.lease is not None for seat in self._seats) or work.others_hold_leases()
+        # A worker that is being replaced works on nothing, but its place will.
+        busy = any(seat.lease is not None or seat.leaving for seat in self._seats)
+        return busy or work.others_hold_leases()
 
-    def _assign(self, work: Work, seat: _Seat, lease: Lease) -> None:
+    def _assign(self, work: Work, seat: Seat, lease: Lease) -> None:
         if seat.process is None:
             raise ValueError("only a worker can be given something to do")
         instance = work.instance(lease.key)
@@ -214,6 +204,7 @@ class LocalProcesses:
             except EOFError:
                 events.append({"type": "gone"})
                 self._selector.unregister(process.events)
+        self._find_ended(found)
         now = time.monotonic()
         if now - self._looked > max(STOPPED_SECONDS, 10 * seconds):
             for seat in self._seats:
@@ -222,7 +213,19 @@ class LocalProcesses:
         self._looked = now
         return found
 
-    def _take(self, work: Work, seat: _Seat, event: Mapping[str, Any]) -> None:
+    def _find_ended(self, found: dict[str, list[dict[str, Any]]]) -> None:
+        """See who has ended without an end of its events: a child it left behind may hold its pipes open."""
+        for seat in self._seats:
+            process = seat.process
+            if process is None or process.events not in self._selector.get_map() or not process.exited():
+                continue
+            self._selector.unregister(process.events)
+            events = found.setdefault(seat.name, [])
+            with contextlib.suppress(EOFError):
+                events.extend(process.receive())
+            events.append({"type": "gone"})
+
+    def _take(self, work: Work, seat: Seat, event: Mapping[str, Any]) -> None:
         kind = event["type"]
         if kind == "gone":
             self._gone(work, seat)
@@ -230,10 +233,10 @@ class LocalProcesses:
             self._read_ready(seat, event)
             if seat.lease is not None:
                 self._assign(work, seat, seat.lease)
-        elif kind == "outcome" and seat.lease is not None and event["attempt"] == seat.lease.attempt:
+        elif kind == "outcome" and seat.lease is not None and event.get("attempt") == seat.lease.attempt:
+            outcome = _outcome(event.get("outcome"), seat.name)
             lease, seat.lease = seat.lease, None
-            outcome = _outcome(event["outcome"], seat.name)
-            if event["videos"] is not None:
+            if event.get("videos") is not None:
                 work.videos.add(VideoTally(**event["videos"]))
             work.settle(lease, outcome)
             seat.episodes += 1
@@ -242,24 +245,29 @@ class LocalProcesses:
                 seat.task = None
             if self._limits.exceeded(seat.episodes, event.get("resident_bytes")):
                 self._dismiss(seat)
+        elif kind == "cancelled" and seat.lease is not None:
+            # A scheduler signals every process of a job, and may reach the workers first.
+            self._give_back(work, seat)
+            seat.leaving = True
+            self._count_loss("was told to stop by somebody else")
         elif kind in ("fault", "refused"):
             raise EvalError(event["message"], fix=event["fix"])
         else:
             raise EvalError(f"{seat.name} sent the event {kind!r} where none belongs")
 
-    def _gone(self, work: Work, seat: _Seat) -> None:
+    def _gone(self, work: Work, seat: Seat) -> None:
         if seat.leaving:
             self._vacate(seat)
             return
         process = seat.process
         if process is None:
             return
-        phase = process.board.read().phase
+        phase = process.doing().phase
         process.ended(_LAST_WORDS_SECONDS)
         how = process.end()
-        self._lose(work, seat, phase="make" if phase == "idle" else phase, what=f"died: {how}", breached=False)
+        self._lose(work, seat, phase="make" if phase == IDLE else phase, what=f"died: {how}", breached=False)
 
-    def _lose(self, work: Work, seat: _Seat, *, phase: str, what: str, breached: bool) -> None:
+    def _lose(self, work: Work, seat: Seat, *, phase: str, what: str, breached: bool) -> None:
         """A worker is dead or to be ended: its attempt has an outcome, and its place is free."""
         process, lease, was_ready = seat.process, seat.lease, seat.ready
         if process is None:
@@ -277,26 +285,31 @@ class LocalProcesses:
             return
         if lease is None or self._setup is None:
             return
-        self._lost_in_a_row += 1
-        outcome = outcome_of_lost(
+        outcome = outcome_of_lost_worker(
             work.instance(lease.key),
             lease.attempt,
             run=work.run,
             benchmark=self._recipe.benchmark,
             setup=self._setup,
             phase=phase,
-            what=f"{seat.name} {what}",
+            what=what,
             words=words,
             breached=breached,
             started_at=seat.leased_at,
             worker=seat.name,
             fsync=self._recipe.fsync,
         )
-        work.settle(lease, outcome)
+        if outcome is None:
+            work.queue.release(lease)
+        else:
+            work.settle(lease, outcome)
+        self._count_loss(f"{what} in {phase}\n{words}")
+
+    def _count_loss(self, what: str) -> None:
+        self._lost_in_a_row += 1
         if self._lost_in_a_row >= MAX_LOST_IN_A_ROW:
             raise EvalError(
-                f"{MAX_LOST_IN_A_ROW} workers in a row were lost without one finished episode; "
-                f"the last one {what} in {phase}\n{words}",
+                f"{MAX_LOST_IN_A_ROW} workers in a row were lost without one finished episode; the last one {what}",
                 fix="mend what ends them and continue the run; what is finished is kept",
             )
 
@@ -317,36 +330,43 @@ class LocalProcesses:
                 if seat.process is not None and seat.process.breach(self._limits.deadlines, now):
                     seat.process.end()
 
-    def _take_last(self, work: Work, seat: _Seat, event: Mapping[str, Any]) -> None:
+    def _take_last(self, work: Work, seat: Seat, event: Mapping[str, Any]) -> None:
         if event["type"] == "outcome":
             self._take(work, seat, event)
-        elif event["type"] == "gone" and seat.lease is not None:
-            work.queue.release(seat.lease)
-            seat.lease = None
+        elif event["type"] == "gone":
+            self._give_back(work, seat)
+
+    def _give_back(self, work: Work, seat: Seat) -> None:
+        lease, seat.lease = seat.lease, None
+        if lease is not None:
+            work.queue.release(lease)
 
     def _release(self, work: Work) -> None:
         """Give back what is leased, after ending whoever works on it."""
         for seat in self._seats:
-            lease, seat.lease = seat.lease, None
-            if lease is not None:
+            if seat.lease is not None:
                 self._vacate(seat)
-                work.queue.release(lease)
+        # A queue that cannot be written is not the error to tell of; it takes the leases of a dead process back.
+        with contextlib.suppress(QueueError):
+            for seat in self._seats:
+                self._give_back(work, seat)
 
-    def _start(self, seat: _Seat, first: TaskSpec | None) -> WorkerProcess:
+    def _start(self, seat: Seat, first: TaskSpec | None) -> WorkerProcess:
         process = WorkerProcess(python=self._python, environment=seat.environment, name=seat.name)
+        self._guardian.watch(process.pid)
         seat.process, seat.ready, seat.leaving, seat.episodes, seat.task = process, False, False, 0, None
         self._selector.register(process.events, selectors.EVENT_READ, (seat, True))
         self._selector.register(process.output, selectors.EVENT_READ, (seat, False))
         process.set_up(self._recipe, first)
         return process
 
-    def _dismiss(self, seat: _Seat) -> None:
+    def _dismiss(self, seat: Seat) -> None:
         """Replace a worker: it closes its env and ends, and the next thing to do starts another."""
         if seat.process is not None:
             seat.leaving = True
             seat.process.ask_to_stop()
 
-    def _vacate(self, seat: _Seat) -> None:
+    def _vacate(self, seat: Seat) -> None:
         process, seat.process = seat.process, None
         seat.ready = seat.leaving = False
         seat.task = None
@@ -356,18 +376,9 @@ class LocalProcesses:
             if descriptor in self._selector.get_map():
                 self._selector.unregister(descriptor)
         process.close()
+        self._guardian.forget(process.pid)
 
-    def _read_setup(self, seat: _Seat, event: Mapping[str, Any]) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
-        if event["type"] == "refused":
-            raise EvalError(event["message"], fix=event["fix"])
-        if event["type"] != "ready":
-            words = seat.process.last_words() if seat.process is not None else ""
-            how = seat.process.end() if seat.process is not None else "gone"
-            raise EvalError(f"the first worker ended before it was ready: {how}\n{words}")
-        seat.ready = True
-        return RunSetup.from_dict(event["setup"]), tuple(SpecDifference(**item) for item in event["differences"])
-
-    def _read_ready(self, seat: _Seat, event: Mapping[str, Any]) -> None:
+    def _read_ready(self, seat: Seat, event: Mapping[str, Any]) -> None:
         seat.ready, seat.failed_starts = True, 0
         if self._setup is not None and event["agent"] != self._setup.agent.to_dict():
             raise EvalError(f"{seat.name} made another agent than the first worker: its manifest differs")
@@ -385,13 +396,5 @@ class LocalProcesses:
 def _outcome(recorded: Any, worker: str) -> Outcome:
     try:
         return Outcome(**recorded, worker=worker)
-    except TypeError as error:
+    except (TypeError, QueueError) as error:
         raise EvalError(f"{worker} sent an outcome that is none: {error}") from error
-
-
-def device_environment(devices: Sequence[str], index: int) -> dict[str, str]:
-    """The variables that give a worker its GPU; none where no devices are named."""
-    if not devices:
-        return {}
-    device = devices[index % len(devices)]
-    return {"CUDA_VISIBLE_DEVICES": device, "MUJOCO_EGL_DEVICE_ID": device}

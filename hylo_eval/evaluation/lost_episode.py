@@ -17,7 +17,52 @@ from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.queue import Outcome, Result
 from hylo_eval.rollout.start import agent_seed, now
 from hylo_eval.traces.layout import RunFolder, episode_id
+from hylo_eval.traces.reader import read_trace
 from hylo_eval.traces.salvage import finish_for_lost_process
+
+
+def outcome_of_lost_worker(
+    instance: TaskInstance,
+    attempt: int,
+    *,
+    run: RunFolder,
+    benchmark: BenchmarkRef,
+    setup: RunSetup,
+    phase: str,
+    what: str,
+    words: str,
+    breached: bool,
+    started_at: float,
+    worker: str,
+    fsync: bool,
+) -> Outcome | None:
+    """What the attempt of a worker that is gone came to; arguments as for :func:`outcome_of_lost`.
+
+    The episode's own outcome counts where its trace was whole: ``close`` after the end event changes none. A worker
+    that was lost while it closed the env of the episode before, or that was told to stop, has not begun this one.
+
+    Returns:
+        None where the attempt has not taken place.
+    """
+    finished = _outcome_of_finished(instance, attempt, run=run, started_at=started_at, worker=worker)
+    if finished is not None:
+        return None if finished.status == EpisodeStatus.CANCELLED else finished
+    if phase == "close":
+        return None
+    return outcome_of_lost(
+        instance,
+        attempt,
+        run=run,
+        benchmark=benchmark,
+        setup=setup,
+        phase=phase,
+        what=what,
+        words=words,
+        breached=breached,
+        started_at=started_at,
+        worker=worker,
+        fsync=fsync,
+    )
 
 
 def outcome_of_lost(
@@ -44,7 +89,7 @@ def outcome_of_lost(
         benchmark: What it is from.
         setup: What agent and env said of themselves.
         phase: What the worker was doing.
-        what: Who was lost and how: ``worker-0 died: SIGSEGV``.
+        what: What became of it: ``died: SIGSEGV``; equal runs have equal words, so not the worker's name.
         words: The end of what it printed.
         breached: Whether it was ended for a deadline; then the phase says who is to blame.
         started_at: When the attempt began, in seconds since 1970.
@@ -57,7 +102,8 @@ def outcome_of_lost(
         phase=phase if phase != "record" else "step",
         error_type="DeadlineExceeded" if breached else "WorkerLost",
         message=clean_text(what),
-        volatile={"printed": words},
+        # Which worker it was differs between equal runs.
+        volatile={"worker": worker, "printed": words},
     )
     seconds = time.time() - started_at
     end, digests = finish_for_lost_process(
@@ -131,4 +177,30 @@ def _start(instance: TaskInstance, attempt: int, benchmark: BenchmarkRef, setup:
             "host": socket.gethostname(),
             "pid": os.getpid(),
         },
+    )
+
+
+def _outcome_of_finished(
+    instance: TaskInstance, attempt: int, *, run: RunFolder, started_at: float, worker: str
+) -> Outcome | None:
+    """The outcome of an attempt whose trace has got its name; None of any other."""
+    path = run.trace(episode_id(instance.key, attempt))
+    if not path.exists():
+        return None
+    trace = read_trace(path)
+    if trace.end is None:
+        return None
+    return Outcome(
+        status=str(trace.end.status),
+        trace_sha256=trace.trace_sha256,
+        behaviour_sha256=trace.behaviour_sha256,
+        trace_bytes=path.stat().st_size,
+        steps=trace.end.steps,
+        success=trace.end.success_once,
+        disagreements=sum(step.disagreement for step in trace.steps),
+        error=describe_failure(trace.errors[-1]) if trace.errors else "",
+        started_at=started_at,
+        seconds=time.time() - started_at,
+        trace=path.relative_to(run.path).as_posix(),
+        worker=worker,
     )

@@ -21,11 +21,13 @@ from hylo_core.spec import SpecDifference
 from hylo_core.task import TaskSpec
 from hylo_core.trace import INFRASTRUCTURE
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.executor import Work
-from hylo_eval.evaluation.local_processes import MAX_FAILED_STARTS, MAX_LOST_IN_A_ROW, WorkerLimits
+from hylo_eval.evaluation.activity import WorkerActivity
+from hylo_eval.evaluation.executor import Work, report_activity
+from hylo_eval.evaluation.local_processes import MAX_FAILED_STARTS, MAX_LOST_IN_A_ROW
 from hylo_eval.evaluation.lost_episode import outcome_of_lost
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.remote_worker import RemoteWorker
+from hylo_eval.evaluation.worker_limits import WorkerLimits
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
 from hylo_eval.traces.files import write_once
 from hylo_eval.traces.layout import episode_id
@@ -103,9 +105,10 @@ class RayActors:
 
     def execute(self, work: Work) -> None:
         """Hand out what can be claimed until nothing is left."""
-        with Heartbeat(work.queue, self._owner):
+        with Heartbeat(work.queue, self._owner), report_activity(work, self._owner) as report:
             try:
                 while self._hand_out(work):
+                    report.refresh(lambda: [*map(_activity_of, self._seats)])
                     self._collect(work, _WAIT_SECONDS)
             except BaseException:
                 self._release(work)
@@ -264,6 +267,21 @@ class RayActors:
         actor, seat.actor, seat.answer = seat.actor, None, None
         if actor is not None:
             self._ray.kill(actor)
+
+
+def _activity_of(seat: _Seat) -> WorkerActivity:
+    """What is known here of an actor: its phases stay on its node."""
+    if seat.lease is None:
+        return WorkerActivity(name=seat.name, episodes=seat.episodes)
+    return WorkerActivity(
+        name=seat.name,
+        phase="step",
+        since=seat.leased_at,
+        key=seat.lease.key,
+        attempt=seat.lease.attempt,
+        attempt_since=seat.leased_at,
+        episodes=seat.episodes,
+    )
 
 
 class _Actor:

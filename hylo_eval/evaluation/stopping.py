@@ -18,10 +18,13 @@ class StopRequest:
 
     Args:
         announce: Called once, at the first signal.
+        insist: Whether a second signal raises. Not in a worker: a scheduler signals every process of a job, and so does
+            the supervisor, who ends workers that are not to be waited for.
     """
 
-    def __init__(self, announce: Callable[[], None] | None = None) -> None:
+    def __init__(self, announce: Callable[[], None] | None = None, *, insist: bool = True) -> None:
         self._announce = announce
+        self._insist = insist
         self._requested = False
         self._previous: dict[signal.Signals, Any] = {}
 
@@ -40,8 +43,10 @@ class StopRequest:
             signal.signal(number, handler)
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        if self._requested:
+        if self._requested and self._insist:
             raise KeyboardInterrupt
+        if self._requested:
+            return
         self._requested = True
         if self._announce is not None:
             self._announce()

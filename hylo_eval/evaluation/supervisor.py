@@ -20,7 +20,7 @@ from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.manifest import hylo_version
-from hylo_eval.evaluation.phases import Deadlines, PhaseBoard, PhaseReading
+from hylo_eval.evaluation.phases import IDLE, Deadlines, PhaseBoard, PhaseReading
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.worker_process import BOARD_VARIABLE, EVENTS_VARIABLE
 
@@ -32,6 +32,7 @@ MAX_LOG_BYTES: Final = 32 * 1024 * 1024
 
 _TAIL_LINES: Final = 12
 _READ_BYTES: Final = 1 << 16
+_READS_A_LOOK: Final = 64  # a worker that writes without end must not keep its supervisor from looking at deadlines
 _TICK_SECONDS: Final = 0.005
 
 
@@ -57,6 +58,7 @@ class WorkerProcess:
         self.name = name
         self.board = PhaseBoard.create()
         self._watched: PhaseReading | None = None
+        self._assigned: float | None = None
         self._buffer = bytearray()
         self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
         self._printed = 0
@@ -122,7 +124,7 @@ class WorkerProcess:
             self._tasks.add(instance.spec.id)
             self._send({"type": "task", "spec": instance.spec.to_dict()})
         # Before the command, so that a worker that never gets to it is not idle for ever.
-        self.board.enter("make")
+        self._assigned = time.monotonic()
         self._send(
             {
                 "type": "episode",
@@ -144,24 +146,29 @@ class WorkerProcess:
                 self._process.send_signal(signal.SIGTERM)
 
     def receive(self) -> Iterator[dict[str, Any]]:
-        """The events that have arrived; stops at the present end of them.
+        """Events that have arrived; after many it stops, and goes on at the next call.
 
         Raises:
             EOFError: There will be no more: the process is gone, or has closed its end.
             EvalError: What arrived is no event.
         """
         ended = False
-        while not ended:
+        for _ in range(_READS_A_LOOK):
             try:
                 chunk = os.read(self.events, _READ_BYTES)
             except BlockingIOError:
                 break
             ended = not chunk
+            if ended:
+                break
             self._buffer += chunk
         while (end := self._buffer.find(b"\n")) >= 0:
             line = bytes(self._buffer[:end])
             del self._buffer[: end + 1]
-            yield _event(line, self.name)
+            event = _event(line, self.name)
+            if event["type"] in {"outcome", "cancelled"}:
+                self._assigned = None
+            yield event
         if len(self._buffer) > MAX_EVENT_BYTES:
             raise EvalError(f"{self.name} sent an event of more than {MAX_EVENT_BYTES} bytes")
         if ended:
@@ -177,8 +184,8 @@ class WorkerProcess:
         self._unlogged.clear()
 
     def read_output(self) -> bool:
-        """Take what it has printed; False at the end."""
-        while True:
+        """Take what it has printed, or a good part of it; False at the end."""
+        for _ in range(_READS_A_LOOK):
             try:
                 chunk = os.read(self.output, _READ_BYTES)
             except BlockingIOError:
@@ -196,12 +203,20 @@ class WorkerProcess:
                 with contextlib.suppress(OSError):
                     self._log.write(chunk)
                     self._log.flush()
+        return True
+
+    def doing(self) -> PhaseReading:
+        """What it does now: what it wrote, or that it has yet to begin what it was told."""
+        reading = self.board.read()
+        if reading.sequence == 0:  # the interpreter is not up yet
+            return PhaseReading(0, self.started, "make")
+        if reading.phase == IDLE and self._assigned is not None:
+            return PhaseReading(reading.sequence, self._assigned, "make")
+        return reading
 
     def breach(self, deadlines: Deadlines, now: float) -> Breach | None:
         """The deadline that has passed, if one has: seen twice, in the same phase."""
-        reading = self.board.read()
-        if reading.sequence == 0:  # the interpreter is not up yet
-            reading = PhaseReading(0, self.started, "make")
+        reading = self.doing()
         watched, self._watched = self._watched, reading
         deadline = deadlines.of(reading.phase)
         taken = now - max(reading.since, self._not_before)
@@ -223,11 +238,17 @@ class WorkerProcess:
             self.read_output()
         return describe_exit(self._process.wait())
 
+    def exited(self) -> bool:
+        """Whether it has ended; it is not reaped, so that nobody else gets its number."""
+        if self._process.returncode is not None:
+            return True
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def ended(self, seconds: float) -> bool:
         """Whether it ends by itself in time; it is not reaped."""
         until = time.monotonic() + seconds
         while True:
-            if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            if self.exited():
                 return True
             if time.monotonic() >= until:
                 return False

@@ -102,6 +102,7 @@ class Worker:
         wanted = task.digest()
         if self._env is None or self._task != wanted:
             self.close()
+            self._enter("make")
             self._env = self.env_factory(task, **self.env_options)
             self._task = wanted
         return self._env
@@ -110,6 +111,7 @@ class Worker:
         """Close the env that is open; what a simulator raises while it closes changes no outcome."""
         env, self._env, self._task = self._env, None, ""
         if env is not None:
+            self._enter("close")
             # Outcomes are on disk already; EGL contexts are known to raise here for no reason.
             with contextlib.suppress(Exception, SystemExit):
                 env.close()
@@ -137,8 +139,7 @@ class Worker:
     def _run(self, instance: TaskInstance, attempt: int) -> EpisodeResult:
         path = self.run.trace(episode_id(instance.key, attempt))
         try:
-            if self.on_phase is not None:
-                self.on_phase("make")
+            self._enter("make")
             env = self.open(instance.spec)
             safety = self.filters(env)
         except MissingSimulator:
@@ -168,6 +169,10 @@ class Worker:
             return run()
         name = episode_id(instance.key, attempt)
         return self.video.record(lambda frames: run(frames=frames), name, instance.spec, spec_of(env))
+
+    def _enter(self, phase: str) -> None:
+        if self.on_phase is not None:
+            self.on_phase(phase)
 
 
 @attrs.frozen(kw_only=True)

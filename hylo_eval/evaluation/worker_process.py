@@ -16,9 +16,11 @@ import contextlib
 import ctypes
 import faulthandler
 import os
+import select
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
@@ -50,8 +52,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 def main() -> NoReturn:
     """Run commands until standard input ends."""
-    supervisor = os.getppid()
-    _end_with_supervisor(supervisor)
+    _end_with_supervisor()
     faulthandler.enable()
     process = _Process(
         commands=os.fdopen(os.dup(0), "rb"),
@@ -64,25 +65,28 @@ def main() -> NoReturn:
     os.close(nothing)
     for descriptor in (process.events, process.board.descriptor, process.commands.fileno()):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - the signature is Python's
-    with StopRequest() as stop:
+    with StopRequest(insist=False) as stop:
         process.run(stop)
     _leave()
 
 
-def _end_with_supervisor(supervisor: int) -> None:
+def _end_with_supervisor() -> None:
     """Have the kernel end this process when its supervisor is gone, so that nothing runs on without a lease."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != supervisor:  # it was gone before the kernel was asked
+        # It may have gone before the kernel was asked. Nobody else holds the other end of standard input.
+        poll = select.poll()
+        poll.register(0, 0)
+        if any(event & select.POLLHUP for _, event in poll.poll(0)):
             os._exit(1)
 
 
-def _leave() -> NoReturn:
+def _leave(code: int = 0) -> NoReturn:
     """Leave at once: every outcome is on disk, and simulators are known to crash or hang while Python shuts down."""
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
         sys.stderr.flush()
-    os._exit(0)
+    os._exit(code)
 
 
 @attrs.define
@@ -152,9 +156,12 @@ class _Process:
         except KeyboardInterrupt:
             self._send({"type": "cancelled"})
             return False
-        except BaseException as error:  # noqa: BLE001 - what ends a run is said by the supervisor, who has its exit code
+        except EvalError as error:
             self._send({"type": "fault", **_described(error)})
             return False
+        except BaseException:  # noqa: BLE001 - no memory left, say: this process cannot go on, another one can
+            traceback.print_exc()
+            _leave(1)
         self._send(
             {
                 "type": "outcome",

@@ -81,7 +81,9 @@ class TraceWriter:
             raise EvalError(f"another process is writing {self._partial}, or died doing so") from error
         except OSError as error:
             raise self._unwritable(error) from error
-        self._file = os.fdopen(descriptor, "wb")
+        # Unbuffered: what is gathered is written whole, so an unfinished trace ends with a whole line, and at the same
+        # one in every run.
+        self._file = os.fdopen(descriptor, "wb", 0)
 
     def start(self, event: EpisodeStart) -> None:
         """Write the first event."""
@@ -230,8 +232,10 @@ class TraceWriter:
         self._pending = 0
         self._trace.update(data)
         self._size += len(data)
+        rest = memoryview(data)
         with self._refusing():
-            self._file.write(data)
+            while rest:
+                rest = rest[self._file.write(rest) :]
 
 
 def _line(stable: bytes, volatile: Mapping[str, Any] | None) -> tuple[bytes, ...]:

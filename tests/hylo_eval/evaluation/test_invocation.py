@@ -1,0 +1,168 @@
+"""How a run was called is kept, and read back as what anybody may have edited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hylo_eval import EvalError
+from hylo_eval.evaluation.invocation import invocation_of, read_budget, read_deadlines, read_devices, resumed
+from hylo_eval.evaluation.manifest import MANIFEST_SCHEMA, write_manifest
+from hylo_eval.evaluation.phases import Deadlines
+from hylo_eval.traces.layout import RunFolder
+
+NOTHING: dict[str, Any] = {
+    "benchmark": None,
+    "agent": None,
+    "split": None,
+    "key": None,
+    "shard": None,
+    "episodes": None,
+    "max_episodes": None,
+    "max_steps": None,
+    "max_attempts": 3,
+    "tasks": (),
+    "scorers": (),
+    "safety": (),
+    "agent_arg": (),
+    "env_arg": (),
+    "run_id": None,
+    "resume": None,
+}
+CALLED = {
+    **NOTHING,
+    "benchmark": "reach_fixed",
+    "agent": "zero",
+    "tasks": ("a", "b"),
+    "max_steps": 7,
+    "env_arg": ("noise=0.1",),
+    "agent_arg": ("url=ws://robot:8000", "api_key=sk-secret"),
+}
+
+
+def stored(root: Path, invocation: Any) -> dict[str, Any]:
+    """The options that continue a run whose manifest holds an invocation."""
+    folder = RunFolder.at(root, "mine")
+    folder.create()
+    write_manifest({"schema": MANIFEST_SCHEMA, "invocation": invocation}, folder.manifest)
+    return {**NOTHING, "run_root": root, "resume": "mine"}
+
+
+def test_a_run_is_continued_as_it_was_called(tmp_path: Path) -> None:
+    """Every option that says what is run; what is given now stands in its place, pair by pair."""
+    options = stored(tmp_path, invocation_of({**CALLED, "agent_arg": ("url=ws://robot:8000",)}))
+    again = resumed({**options, "env_arg": ("noise=0.2", "cameras=true"), "workers": 4}, {"env_arg", "workers"})
+    assert again["run_id"] == "mine"
+    assert {name: again[name] for name in ("benchmark", "agent", "tasks", "max_steps", "max_attempts")} == {
+        "benchmark": "reach_fixed",
+        "agent": "zero",
+        "tasks": ("a", "b"),
+        "max_steps": 7,
+        "max_attempts": 3,
+    }
+    assert set(again["env_arg"]) == {"noise=0.2", "cameras=true"}
+    assert again["agent_arg"] == ("url=ws://robot:8000",)
+    assert again["workers"] == 4
+
+
+def test_a_secret_is_not_kept_and_is_asked_for(tmp_path: Path) -> None:
+    """The error names the option; given again, it is taken."""
+    kept = invocation_of(CALLED)
+    assert "sk-secret" not in str(kept)
+    options = stored(tmp_path, kept)
+    with pytest.raises(EvalError, match="--agent-arg api_key is a secret and was not written down"):
+        resumed(options, set())
+    again = resumed({**options, "agent_arg": ("api_key=sk-secret",)}, {"agent_arg"})
+    assert set(again["agent_arg"]) == {"url=ws://robot:8000", "api_key=sk-secret"}
+
+
+def test_a_file_is_found_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A benchmark or agent file is kept by its absolute path; an alias stays one."""
+    (tmp_path / "mine.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    kept = invocation_of({**CALLED, "benchmark": "mine.toml"})
+    assert (kept["benchmark"], kept["agent"]) == (str(tmp_path / "mine.toml"), "zero")
+
+
+@pytest.mark.parametrize(
+    "invocation",
+    [
+        None,
+        [],
+        "reach_fixed",
+        {"benchmark": 7},
+        {"workers": 3},
+        {"max_steps": True},
+        {"max_steps": "7"},
+        {"tasks": "a"},
+        {"tasks": [1]},
+        {"env_arg": ["noise=1"]},
+        {"env_arg": {"noise": 1}},
+    ],
+)
+def test_an_invocation_that_is_none_is_refused(tmp_path: Path, invocation: Any) -> None:
+    """A manifest can be edited by anybody."""
+    with pytest.raises(EvalError, match=r"invocation|does not say how the run was called"):
+        resumed(stored(tmp_path, invocation), set())
+
+
+def test_a_run_that_is_none_is_refused_with_one_that_is(tmp_path: Path) -> None:
+    """A slip of the keyboard is recognised; two names for one run are not guessed at."""
+    options = stored(tmp_path, invocation_of(CALLED))
+    with pytest.raises(EvalError, match=r"there is no run 'mien'.*mine"):
+        resumed({**options, "resume": "mien"}, set())
+    with pytest.raises(EvalError, match="name two runs"):
+        resumed({**options, "run_id": "other"}, {"run_id"})
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [(None, None), ("90s", 90.0), ("20m", 1200.0), ("1.5h", 5400.0), ("0.5s", 0.5)]
+)
+def test_a_budget_is_read_in_seconds(text: str | None, seconds: float | None) -> None:
+    """With its unit."""
+    assert read_budget(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "20", "m", "-1m", "0s", "1d", "1e3s", "20 m", "infs", "nans", "٣m"])
+def test_what_is_no_budget_is_refused(text: str) -> None:
+    """The error shows one."""
+    with pytest.raises(EvalError, match="--budget takes a time such as 90s"):
+        read_budget(text)
+
+
+def test_deadlines_are_read_over_the_defaults() -> None:
+    """What is not named keeps its own."""
+    assert read_deadlines(("reset=30", "act=0.5")) == Deadlines(reset=30, act=0.5)
+    assert read_deadlines(()) == Deadlines()
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("rest=3", "no phase 'rest'.*reset"),
+        ("step=soon", "--deadline step takes seconds, not 'soon'"),
+        ("step=0", "deadline of step must be a positive number"),
+        ("step=inf", "deadline of step must be a positive number"),
+        ("step", "--deadline"),
+    ],
+)
+def test_what_is_no_deadline_is_refused(pair: str, message: str) -> None:
+    """The error names phase and value."""
+    with pytest.raises(EvalError, match=message):
+        read_deadlines((pair,))
+
+
+def test_devices_are_numbers_or_ids() -> None:
+    """As CUDA names them; no list of them is no GPU."""
+    assert read_devices(None) == ()
+    assert read_devices("0,1") == ("0", "1")
+    assert read_devices("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6") == ("GPU-8932f937-d72c-4106-c12f-20bd9faed9f6",)
+
+
+@pytest.mark.parametrize("text", ["", "0,", "0, 1", "0;1", "a/b", "x" * 65])
+def test_what_is_no_device_is_refused(text: str) -> None:
+    """It would reach an environment variable."""
+    with pytest.raises(EvalError, match="--devices takes numbers or ids"):
+        read_devices(text)

@@ -1,0 +1,228 @@
+"""Handing out episodes to worker processes: pretended ones that end, refuse or lie as a test says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hylo_eval import EvalError
+from hylo_eval.evaluation.executor import Work
+from hylo_eval.evaluation.local_processes import MAX_FAILED_STARTS, MAX_LOST_IN_A_ROW, LocalProcesses
+from hylo_eval.evaluation.phases import Deadlines
+from hylo_eval.evaluation.worker import Episode
+from hylo_eval.evaluation.worker_limits import WorkerLimits
+from hylo_eval.queue import Ending, Item, RunQueue, State
+from hylo_eval.traces.layout import RunFolder
+from tests.episodes import task
+from tests.hylo_eval.evaluation.pretended import EPISODES, interpreter
+from tests.hylo_eval.evaluation.setups import plan, recipe, setup
+
+
+class Executed:
+    """An executor over a pretended interpreter, and a run of four episodes for it.
+
+    Args:
+        folder: For both.
+        body: What the interpreter does.
+        options: For the executor.
+    """
+
+    def __init__(self, folder: Path, body: str, **options: Any) -> None:
+        self.run = RunFolder.at(folder, "run")
+        self.run.create()
+        self.plan = plan()
+        self.queue = RunQueue.create(
+            self.run.queue,
+            config={},
+            items=(Item(key=item.key, task=item.task, position=at) for at, item in enumerate(self.plan.declared)),
+            max_attempts=1000,
+        )
+        told: dict[str, Any] = {"workers": 1, "python": interpreter(folder, body), "limits": WorkerLimits(), **options}
+        self.executor = LocalProcesses(recipe(self.run.path), **told)
+        self.finished: list[Episode] = []
+
+    def prepare(self) -> Any:
+        """Start the first worker."""
+        return self.executor.prepare(task())
+
+    def execute(self, **options: Any) -> None:
+        """Work it off."""
+        self.prepare()
+        members: dict[str, Any] = {"queue": self.queue, "run": self.run, "instance": self.plan.instance}
+        self.executor.execute(Work(**members, finished=self.finished.append, **options))
+
+    def endings(self) -> Counter[Ending]:
+        """How the attempts ended."""
+        return Counter(attempt.ending for attempt in self.queue.attempts())
+
+
+@pytest.fixture
+def executed(tmp_path: Path):
+    """Make an executor; its processes are gone at the end."""
+    made: list[Executed] = []
+
+    def make(body: str, **options: Any) -> Executed:
+        made.append(Executed(tmp_path, body, **options))
+        return made[-1]
+
+    yield make
+    for item in made:
+        item.executor.close()
+        item.queue.close()
+
+
+def test_the_first_worker_says_what_the_run_is_made_of(executed: Any) -> None:
+    """The supervisor imports no simulator: what stands in the manifest comes from the worker."""
+    assert executed(EPISODES + "pass").prepare() == (setup(), ())
+
+
+def test_a_worker_refuses_in_its_own_words(executed: Any) -> None:
+    """With what mends it; nothing is tried again."""
+    body = "next(commands()); send(type='refused', message='no such option', fix='leave it out'); time.sleep(60)"
+    with pytest.raises(EvalError, match="no such option") as caught:
+        executed(body).prepare()
+    assert caught.value.fix == "leave it out"
+
+
+def test_a_first_worker_that_dies_is_started_again(executed: Any, tmp_path: Path) -> None:
+    """A simulator that crashes once while it starts is no reason to refuse the run."""
+    body = f"path = {str(tmp_path / 'once')!r}\nif not os.path.exists(path):\n    open(path, 'w'); os.abort()\n"
+    assert executed(body + EPISODES + "pass").prepare() == (setup(), ())
+
+
+def test_a_first_worker_that_always_dies_is_a_refusal(executed: Any) -> None:
+    """With how it ended and what it printed."""
+    with pytest.raises(EvalError, match=rf"{MAX_FAILED_STARTS} times: exit code 9\nlibEGL.so is missing"):
+        executed("print('libEGL.so is missing', flush=True); os._exit(9)").prepare()
+
+
+def test_a_first_worker_that_does_not_come_up_is_a_refusal(executed: Any) -> None:
+    """With the option that gives it longer."""
+    limits = WorkerLimits(deadlines=Deadlines(make=0.2))
+    with pytest.raises(EvalError, match=r"outlasted its deadline of 0\.2 s in make") as caught:
+        executed("signal.pause()", limits=limits).prepare()
+    assert "--deadline make=" in caught.value.fix
+
+
+def test_a_stop_is_heard_while_the_first_worker_starts(executed: Any) -> None:
+    """A simulator may take ten minutes to come up, or for ever."""
+    with pytest.raises(KeyboardInterrupt):
+        executed("signal.pause()", stop=lambda: True).prepare()
+
+
+def test_every_episode_is_handed_out_once(executed: Any) -> None:
+    """And each is told of when it has its outcome."""
+    run = executed(EPISODES + "outcome(command)")
+    run.execute()
+    assert run.queue.counts()[State.DONE] == 4
+    assert [episode.attempt for episode in run.finished] == [1] * 4
+
+
+@pytest.mark.parametrize("limits", [{"recycle_after": 1}, {"max_rss_mb": 1}], ids=["episodes", "memory"])
+def test_a_worker_alone_that_is_replaced_leaves_nothing_undone(
+    executed: Any, tmp_path: Path, limits: dict[str, int]
+) -> None:
+    """While it closes its env nobody works; the run goes on with the next one."""
+    body = f"open({str(tmp_path / 'pids')!r}, 'a').write(f'{{os.getpid()}}\\n')\n" + EPISODES
+    run = executed(body + "outcome(command); send = lambda **_: None", limits=WorkerLimits(**limits))
+    if "max_rss_mb" in limits:
+        (tmp_path / "python").write_text(
+            (tmp_path / "python").read_text().replace("resident_bytes=1", f"resident_bytes={2 << 20}")
+        )
+    run.execute()
+    assert run.queue.counts()[State.DONE] == 4
+    assert len(set((tmp_path / "pids").read_text().split())) == 4
+
+
+@pytest.mark.parametrize(
+    ("does", "ending", "message"),
+    [
+        ("os._exit(5)", Ending.RETRIED, "the last one died: exit code 5 in make"),
+        ("send(type='cancelled'); os._exit(0)", Ending.RELEASED, "told to stop by somebody else"),
+    ],
+    ids=["died", "cancelled"],
+)
+def test_a_run_in_which_every_worker_is_lost_ends(executed: Any, does: str, ending: Ending, message: str) -> None:
+    """That is no single bad episode; nothing stays leased."""
+    run = executed(EPISODES + does)
+    with pytest.raises(EvalError, match=f"{MAX_LOST_IN_A_ROW} workers in a row were lost") as caught:
+        run.execute()
+    assert message in caught.value.message
+    assert run.endings() == {ending: MAX_LOST_IN_A_ROW}
+    assert run.queue.counts()[State.PENDING] == 4
+
+
+def test_a_worker_that_another_has_told_to_stop_costs_nothing(executed: Any, tmp_path: Path) -> None:
+    """A scheduler signals every process of a job; the episode is begun again and the run goes on."""
+    once = f"open({str(tmp_path / 'once')!r}, 'x')"
+    does = f"try: {once}\n        except OSError: outcome(command)\n        else: send(type='cancelled'); sys.exit()"
+    run = executed(EPISODES + does)
+    run.execute()
+    assert run.endings() == {Ending.RELEASED: 1, Ending.DONE: 4}
+
+
+def test_a_death_is_seen_although_a_child_holds_the_pipes(executed: Any) -> None:
+    """It is a lost worker, and not the agent's fault for being late."""
+    does = "if os.fork() == 0: time.sleep(600)\n        os._exit(5)"
+    run = executed(EPISODES + does, limits=WorkerLimits(deadlines=Deadlines(act=600)))
+    with pytest.raises(EvalError, match="died: exit code 5"):
+        run.execute()
+    assert {attempt.outcome.status for attempt in run.queue.attempts()} == {"worker_lost"}
+
+
+@pytest.mark.parametrize(
+    ("does", "message"),
+    [
+        ("send(type='fault', message='the disk is full', fix='make room')", "the disk is full"),
+        ("send(type='dance')", "the event 'dance' where none belongs"),
+        ("send(type='outcome', attempt=77, outcome={})", "the event 'outcome' where none belongs"),
+        ("send(type='outcome')", "the event 'outcome' where none belongs"),
+        ("outcome(command, colour='red')", "an outcome that is none"),
+        ("outcome(command, trace='../../etc/passwd', trace_sha256='sha256:' + '0' * 64)", "an outcome that is none"),
+        ("send(type='outcome', attempt=command['attempt'])", "an outcome that is none"),
+    ],
+)
+def test_what_a_worker_must_not_say_ends_the_run_and_releases_what_was_leased(
+    executed: Any, does: str, message: str
+) -> None:
+    """Its own fault is told in its own words; a lie is called one."""
+    run = executed(EPISODES + does)
+    with pytest.raises(EvalError, match=message):
+        run.execute()
+    assert run.queue.counts()[State.LEASED] == 0
+    assert run.queue.counts()[State.DONE] == 0
+
+
+def test_a_worker_that_made_another_agent_is_refused(executed: Any, tmp_path: Path) -> None:
+    """Its episodes would stand under a manifest that is not theirs."""
+    first = f"""
+    import pathlib
+    made = pathlib.Path({str(tmp_path / "made")!r})
+    for command in commands():
+        if command["type"] == "setup":
+            ready(command, dict(setup["agent"], version="2") if made.exists() else setup["agent"])
+            made.touch()
+        else:
+            os._exit(1)
+    """
+    with pytest.raises(EvalError, match="made another agent than the first worker"):
+        executed(first).execute()
+
+
+def test_a_stop_ends_what_does_not_end_by_itself(executed: Any) -> None:
+    """A worker that ignores it is ended by the deadline of its phase, and its episode is given back."""
+    asked = iter([False, False])
+    does = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n        while True: time.sleep(1)"
+    run = executed(EPISODES + does, limits=WorkerLimits(deadlines=Deadlines(make=2)))
+    with pytest.raises(KeyboardInterrupt):
+        run.execute(stop=lambda: next(asked, True))
+    assert run.endings() == {Ending.RELEASED: 1}
+
+
+def test_there_is_at_least_one_worker(tmp_path: Path) -> None:
+    """The error names the option."""
+    with pytest.raises(EvalError, match="--workers must be at least 1, not 0"):
+        LocalProcesses(recipe(tmp_path), workers=0, python="python", limits=WorkerLimits())

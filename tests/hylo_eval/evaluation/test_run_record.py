@@ -1,0 +1,130 @@
+"""The record of a run: made at its beginning, checked when it is continued."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hylo_core.canonical import digest
+from hylo_eval import EvalError
+from hylo_eval.errors import QueueError
+from hylo_eval.evaluation.manifest import build_config, read_manifest
+from hylo_eval.evaluation.run_record import RunRecord
+from hylo_eval.queue import Outcome, Owner, RunQueue, State
+from hylo_eval.traces.layout import RunFolder
+from tests.hylo_eval.evaluation.setups import plan, setup
+
+
+def record(root: Path, **changes: Any) -> RunRecord:
+    """The record of a run of four episodes."""
+    members: dict[str, Any] = {
+        "plan": plan(),
+        "setup": setup(),
+        "run": RunFolder.at(root, "mine"),
+        "scorers": ["success"],
+    }
+    return RunRecord(**{**members, **changes})
+
+
+def opened(what: RunRecord, **options: Any) -> RunQueue:
+    """Its queue."""
+    return what.open_queue(**{"fsync": False, "allow_code_change": False, **options})
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Iterator[RunQueue]:
+    """The queue of a new run."""
+    with closing(opened(record(tmp_path, details={"invocation": {"benchmark": "unit"}}))) as queue:
+        yield queue
+
+
+def test_a_new_run_has_a_manifest_and_every_instance_in_its_queue(tmp_path: Path, begun: RunQueue) -> None:
+    """In declared order, and nothing else; both hold the same configuration."""
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir() if "-" not in path.name) == [
+        "episodes",
+        "manifest.json",
+        "queue.db",
+    ]
+    assert [result.key for result in begun.results()] == [item.key for item in plan().declared]
+    manifest = read_manifest(tmp_path / "mine" / "manifest.json")
+    assert manifest["config_digest"] == begun.config_digest == digest(build_config(plan(), setup()))
+    assert manifest["invocation"] == {"benchmark": "unit"}
+    assert "continued" not in manifest
+
+
+def test_a_run_that_is_continued_says_so(tmp_path: Path, begun: RunQueue) -> None:
+    """Every session on its own, with how it was executed; nothing done is done again."""
+    lease = begun.claim(Owner.here())
+    assert lease is not None
+    begun.finish(lease, Outcome.without_trace("completed", "", started_at=0.0))
+    for workers in (2, 4):
+        with closing(opened(record(tmp_path, details={"execution": {"workers": workers}}))) as queue:
+            assert queue.counts()[State.DONE] == 1
+    manifest = read_manifest(tmp_path / "mine" / "manifest.json")
+    assert [session["execution"]["workers"] for session in manifest["continued"]] == [2, 4]
+    assert all(session["at"] and session["source_digest"] for session in manifest["continued"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({"plan": plan(max_steps=7)}, "max_steps"),
+        ({"plan": plan(episodes=2)}, "selection"),
+        ({"setup": setup(versions={"scripted": "2"})}, "simulator"),
+        ({"setup": setup(max_attempts=1)}, "max_attempts"),
+    ],
+)
+def test_another_configuration_does_not_continue_a_run(
+    tmp_path: Path, begun: RunQueue, changes: dict[str, Any], difference: str
+) -> None:
+    """The error names what differs; the manifest says nothing of the attempt."""
+    before = (tmp_path / "mine" / "manifest.json").read_bytes()
+    with pytest.raises(QueueError, match="the run 'mine' cannot be continued") as caught:
+        opened(record(tmp_path, **changes))
+    assert difference in caught.value.message
+    assert (tmp_path / "mine" / "manifest.json").read_bytes() == before
+
+
+def test_a_run_that_was_killed_before_it_had_a_queue_is_begun(tmp_path: Path, begun: RunQueue) -> None:
+    """Its folder is no obstacle."""
+    begun.close()
+    for path in (tmp_path / "mine").glob("queue.db*"):
+        path.unlink()
+    with closing(opened(record(tmp_path))) as queue:
+        assert queue.counts()[State.PENDING] == 4
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    """Somebody's files, or traces of a run whose queue is gone."""
+    folder = tmp_path / "mine"
+    (folder / "episodes").mkdir(parents=True)
+    (folder / "episodes" / "x.1.jsonl").write_text("{}")
+    with pytest.raises(EvalError, match="there is a run 'mine'"):
+        opened(record(tmp_path))
+    assert sorted(path.name for path in folder.rglob("*")) == ["episodes", "x.1.jsonl"]
+
+
+def test_an_outcome_whose_trace_is_gone_is_pending_again(tmp_path: Path, begun: RunQueue) -> None:
+    """As after a power cut: the row had reached the disk, the trace had not."""
+    lease = begun.claim(Owner.here())
+    assert lease is not None
+    begun.finish(
+        lease,
+        Outcome(
+            status="completed",
+            trace="episodes/lost.1.jsonl",
+            trace_sha256="sha256:" + "0" * 64,
+            behaviour_sha256="sha256:" + "0" * 64,
+            trace_bytes=10,
+            steps=1,
+            success=True,
+            started_at=0.0,
+            seconds=1.0,
+        ),
+    )
+    with closing(opened(record(tmp_path))) as queue:
+        assert queue.counts() == {State.PENDING: 4, State.LEASED: 0, State.DONE: 0, State.ABSTAINED: 0}
