@@ -227,7 +227,7 @@ def test_the_record_has_the_documented_members(gate: Any, root: Path) -> None:
         "allowed", "notes", "not_pairs", "distinct_initial_states",
         "repeated_initial_states", "metric", "comparison", "policy", "verdict",
         "exit_code", "reasons", "p_value", "reverse_p_value", "coverage", "effect", "tipping_point", "guards",
-        "look", "repetitions", "replicated", "ledger", "declared_at", "confirms",
+        "look", "beside", "repetitions", "replicated", "ledger", "declared_at", "confirms",
     }  # fmt: skip
     assert (document["verdict"], document["exit_code"], document["p_value"]) == ("pass", 0, 1 / 64)
     assert document["policy"]["mode"] == "improve"
