@@ -46,7 +46,7 @@ def test_a_run_leaves_manifest_traces_and_log(tmp_path: Path) -> None:
     """The files of the run folder, consistent with each other and with the result."""
     result = run(tmp_path, manifest={"name": "policy", "version": "7", "components": {"weights": "sha256:00"}})
     folder = result.run.path
-    assert sorted(path.name for path in folder.iterdir()) == ["episodes", "evallog.json", "manifest.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["episodes", "evallog.json", "manifest.json", "order.json"]
     log = read_evallog(folder / "evallog.json")
     assert log == result.log
     assert [sample.key for sample in log.samples] == [f"unit/task#{seed}" for seed in range(4)]
