@@ -103,7 +103,7 @@ REFUSED = [
     (["run", "reach_fixed", "--agent", "zero", "--run-id", "../x"], "'../x' is no run id", ""),
     (["run", "reach_fixed", "--agent", "zero", "--run-root", "file"], "a file is in the way", ""),
     (["run", "reach_fixed"], "Missing option '--agent'", ""),
-    (["rnu"], "no such command 'rnu'; did you mean 'run'?", ""),
+    (["rnu"], "no such command 'rnu'; did you mean 'run'", ""),
 ]  # fmt: skip
 
 
