@@ -238,6 +238,14 @@ def test_the_record_has_the_documented_members(gate: Any, root: Path) -> None:
 
 
 @pytest.mark.usefixtures("better")
+def test_a_second_rule_on_the_same_runs_is_told_of_the_first(gate: Any) -> None:
+    """Trying rules until one opens the gate does not go unseen."""
+    assert "earlier gates on these same two runs" not in gate("--mode", "improve", "--alpha", "0.01").out
+    done = gate("--mode", "improve")
+    assert "earlier gates on these same two runs: 1 (inconclusive); only the rule chosen first counts." in done.out
+
+
+@pytest.mark.usefixtures("better")
 @pytest.mark.parametrize(
     ("options", "failures", "errors"), [([], 0, 0), (["--alpha", "0.01"], 0, 1), (["--no-safety-must-not-rise"], 0, 0)]
 )
