@@ -10,6 +10,7 @@ import click
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, percent, print_hanging, printable_line
+from hylo_eval.errors import EvalError
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def race(**options: Any) -> int:
     from hylo_eval.cli.gate import conclude
     from hylo_eval.evaluation.gating import judge
 
+    if options["max_pairs"] is not None and options["max_pairs"] < 1:
+        raise EvalError(f"--max-pairs must be at least 1, not {options['max_pairs']}")
     policy = _policy(options)
     if not options["as_json"]:
         print_hanging(console(), "rule: ", policy.words())

@@ -11,21 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hylo_eval.compare.breakdown import (
-        GroupComparison,
-        adjust_groups,
-        compare_by,
-        compare_by_task,
-        task_of,
-    )
+    from hylo_eval.compare.beside import BesideMetric, metrics_beside
+    from hylo_eval.compare.breakdown import GroupComparison, adjust_groups, compare_by, compare_by_task, task_of
     from hylo_eval.compare.cluster import ClusterComparison, DurkalskiTest, cluster_compare, cluster_tables
     from hylo_eval.compare.comparability import EvidenceRefused, pair_evidence
-    from hylo_eval.compare.continuous import (
-        ContinuousComparison,
-        HodgesLehmann,
-        compare_continuous,
-        hodges_lehmann,
-    )
+    from hylo_eval.compare.continuous import ContinuousComparison, HodgesLehmann, compare_continuous, hodges_lehmann
     from hylo_eval.compare.decision import Decision, GateRule, decide, sequential_verdict
     from hylo_eval.compare.differences import PairedDifferences, paired_differences
     from hylo_eval.compare.effect import Effect, Scenario, attainability, measure_effect, scenarios
@@ -33,6 +23,9 @@ if TYPE_CHECKING:
     from hylo_eval.compare.gate import GateOutcome, GatePolicy, apply_policy
     from hylo_eval.compare.guards import Guard, margin_guard, rise_guard
     from hylo_eval.compare.holm import holm_adjust
+    from hylo_eval.compare.leaderboard import Leaderboard, compact_letters, rank
+    from hylo_eval.compare.ledger import Ledger, RecordedLook
+    from hylo_eval.compare.looking import Look, look
     from hylo_eval.compare.mcnemar import (
         ExactMcNemar,
         critical_wins,
@@ -41,31 +34,25 @@ if TYPE_CHECKING:
         smallest_attainable_p,
     )
     from hylo_eval.compare.pairing import PairedComparison, compare_table, paired_compare, with_failures
-    from hylo_eval.compare.permutation import (
-        PermutationComparison,
-        bootstrap_mean_interval,
-        paired_permutation,
-    )
+    from hylo_eval.compare.permutation import PermutationComparison, bootstrap_mean_interval, paired_permutation
     from hylo_eval.compare.power import PairsPlan, exact_power, minimal_detectable_effect, plan_pairs
+    from hylo_eval.compare.replicated import ReplicatedComparison, compare_replicates
     from hylo_eval.compare.replicates import NoiseFloor, VarianceSplit, noise_floor, variance_split
     from hylo_eval.compare.restricted_mean import NEVER, RestrictedMeanComparison, compare_time_to_success
     from hylo_eval.compare.selection import expected_best_of_equal
-    from hylo_eval.compare.sequential import (
-        SequentialLook,
-        log_e_value,
-        longest_finished_prefix,
-        sequential_test,
-    )
+    from hylo_eval.compare.sequential import SequentialLook, log_e_value, longest_finished_prefix, sequential_test
     from hylo_eval.compare.sign_flip import SignFlipTest, sign_flip_test
     from hylo_eval.compare.table import AGENT_ERROR, UNSTATED, AbstainedPairs, PairTable, SideOutcome
     from hylo_eval.compare.tango import Interval, tango_interval, tango_score
-    from hylo_eval.compare.tipping import TippingPoint, tipping_point
+    from hylo_eval.compare.tipping import TippingPoint, tipping_of_groups, tipping_point
+    from hylo_eval.compare.trend import TrendStep, VersionResult, trend_over_versions
 
 __all__ = [
     "AGENT_ERROR",
     "NEVER",
     "UNSTATED",
     "AbstainedPairs",
+    "BesideMetric",
     "ClusterComparison",
     "ContinuousComparison",
     "Decision",
@@ -80,6 +67,9 @@ __all__ = [
     "Guard",
     "HodgesLehmann",
     "Interval",
+    "Leaderboard",
+    "Ledger",
+    "Look",
     "NoiseFloor",
     "PairTable",
     "PairedComparison",
@@ -87,6 +77,8 @@ __all__ = [
     "PairedEvidence",
     "PairsPlan",
     "PermutationComparison",
+    "RecordedLook",
+    "ReplicatedComparison",
     "RestrictedMeanComparison",
     "RunEvidence",
     "Scenario",
@@ -94,16 +86,20 @@ __all__ = [
     "SideOutcome",
     "SignFlipTest",
     "TippingPoint",
+    "TrendStep",
     "VarianceSplit",
+    "VersionResult",
     "adjust_groups",
     "apply_policy",
     "attainability",
     "bootstrap_mean_interval",
     "cluster_compare",
     "cluster_tables",
+    "compact_letters",
     "compare_by",
     "compare_by_task",
     "compare_continuous",
+    "compare_replicates",
     "compare_table",
     "compare_time_to_success",
     "critical_wins",
@@ -116,8 +112,10 @@ __all__ = [
     "holm_adjust",
     "log_e_value",
     "longest_finished_prefix",
+    "look",
     "margin_guard",
     "measure_effect",
+    "metrics_beside",
     "minimal_detectable_effect",
     "noise_floor",
     "pair_evidence",
@@ -125,6 +123,7 @@ __all__ = [
     "paired_differences",
     "paired_permutation",
     "plan_pairs",
+    "rank",
     "rise_guard",
     "scenarios",
     "sequential_test",
@@ -134,12 +133,16 @@ __all__ = [
     "tango_interval",
     "tango_score",
     "task_of",
+    "tipping_of_groups",
     "tipping_point",
+    "trend_over_versions",
     "variance_split",
     "with_failures",
 ]
 
 _HOMES = {
+    "BesideMetric": "beside",
+    "metrics_beside": "beside",
     "GroupComparison": "breakdown",
     "adjust_groups": "breakdown",
     "compare_by": "breakdown",
@@ -175,6 +178,13 @@ _HOMES = {
     "margin_guard": "guards",
     "rise_guard": "guards",
     "holm_adjust": "holm",
+    "Leaderboard": "leaderboard",
+    "compact_letters": "leaderboard",
+    "rank": "leaderboard",
+    "Ledger": "ledger",
+    "RecordedLook": "ledger",
+    "Look": "looking",
+    "look": "looking",
     "ExactMcNemar": "mcnemar",
     "critical_wins": "mcnemar",
     "discordant_pairs_needed": "mcnemar",
@@ -191,6 +201,8 @@ _HOMES = {
     "exact_power": "power",
     "minimal_detectable_effect": "power",
     "plan_pairs": "power",
+    "ReplicatedComparison": "replicated",
+    "compare_replicates": "replicated",
     "NoiseFloor": "replicates",
     "VarianceSplit": "replicates",
     "noise_floor": "replicates",
@@ -214,7 +226,11 @@ _HOMES = {
     "tango_interval": "tango",
     "tango_score": "tango",
     "TippingPoint": "tipping",
+    "tipping_of_groups": "tipping",
     "tipping_point": "tipping",
+    "TrendStep": "trend",
+    "VersionResult": "trend",
+    "trend_over_versions": "trend",
 }
 
 

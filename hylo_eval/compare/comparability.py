@@ -29,6 +29,7 @@ EXCEPTIONS: Final[Mapping[str, str]] = {
     "renderer": "another renderer",
     "env": "other options or another spec of the environment",
     "safety": "other safety filters",
+    "batch-size": "agents evaluated with another batch size",
     "trained-on": "a candidate trained or tuned on this split",
     "state": "pairs that began in another state",
     "model": "pairs whose models (fixtures) differ",
@@ -144,6 +145,12 @@ def condition_differences(candidate: RunConditions, parent: RunConditions) -> It
         )
     yield from _member_differences("env", candidate.env, parent.env)
     yield from _member_differences("safety", _by_position(candidate.safety), _by_position(parent.safety))
+    if candidate.batch_size != parent.batch_size:
+        yield Difference(
+            name="batch-size",
+            sentence=f"the candidate was evaluated with batch size {candidate.batch_size or 'unknown'}, "
+            f"the parent with {parent.batch_size or 'unknown'}: a policy's numbers depend on it",
+        )
     split = f"{ours.id}/{ours.split}"
     if split in candidate.trained_on or ours.id in candidate.trained_on:
         yield Difference(name="trained-on", sentence=f"the candidate says that it was trained on {split}")

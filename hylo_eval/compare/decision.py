@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -14,7 +15,7 @@ from hylo_eval.compare.guards import Guard
 from hylo_eval.compare.mcnemar import exact_mcnemar
 from hylo_eval.compare.power import minimal_detectable_effect
 from hylo_eval.compare.tango import tango_interval
-from hylo_eval.compare.tipping import TippingPoint, tipping_point
+from hylo_eval.compare.tipping import TippingPoint, tipping_of_groups, tipping_point
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,8 +153,8 @@ class Decision:
         effect: The effect under that reading.
         coverage: Share of the instances of either side that count as scored on both.
         scenarios: As scored, agent errors failed, worst case.
-        tipping_point: How many abstentions would undo a pass; None for other verdicts and for
-            "no-regression", where it depends on the task.
+        tipping_point: How many abstentions would undo a pass or a fail; None for an inconclusive verdict, and for a
+            fail of "no-regression".
         guards: The further conditions that were looked at.
     """
 
@@ -204,9 +205,7 @@ def decide(
     missing = missing_evidence(rule, counted_pairs, coverage, finished=finished)
     final = worst_verdict(verdict, guards, missing)
     test = exact_mcnemar(table.candidate_wins, table.parent_wins)
-    tipping = None
-    if final == "pass" and rule.mode != "no-regression":
-        tipping = tipping_point(table, lambda turned: _judge(rule, turned, ())[0] == "pass")
+    tipping = _tipping(rule, table, tasks, verdict) if final == verdict else None
     return Decision(
         rule=rule,
         rule_in_words=rule.words(),
@@ -220,6 +219,39 @@ def decide(
         tipping_point=tipping,
         guards=tuple(guards),
     )
+
+
+def _tipping(
+    rule: GateRule, table: PairTable, tasks: Sequence[GroupComparison], verdict: Verdict
+) -> TippingPoint | None:
+    """What would undo the rule's own verdict; a guard's is another matter."""
+    if verdict == "pass" and rule.mode == "no-regression":
+        # A task fails when its p-value is at most alpha / m whatever the others', so each can be tried by itself.
+        tables = {row.label: rule.judged(row.comparison.table) for row in tasks}
+        return tipping_of_groups(tables, lambda turned: _holds_by_itself(rule, turned, len(tables)))
+    if rule.mode == "no-regression":
+        return None
+    if verdict == "pass":
+        return tipping_point(table, lambda turned: _judge(rule, turned, ())[0] == "pass")
+    if verdict == "fail":
+        found = tipping_point(table.mirrored(), lambda turned: _judge(rule, turned.mirrored(), ())[0] == "fail")
+        return attrs.evolve(found, favour="candidate")
+    return None
+
+
+def _holds_by_itself(rule: GateRule, table: PairTable, tasks: int) -> bool:
+    worse = exact_mcnemar(table.candidate_wins, table.parent_wins).reverse_p_value * tasks <= rule.alpha
+    return not worse and _visible_drop(rule, table, tasks) <= (rule.margin or 0.0)
+
+
+def _visible_drop(rule: GateRule, table: PairTable, tasks: int) -> float:
+    """The smallest drop that a task's pairs could have shown; infinite where that is none.
+
+    Holm's first step holds the smallest p-value against alpha / m, so that is the level to plan for.
+    """
+    discordant = table.discordant / table.n_pairs if table.n_pairs else 0.0
+    found = minimal_detectable_effect(table.n_pairs, discordant=discordant, alpha=rule.alpha / tasks, power=rule.power)
+    return math.inf if found is None else found
 
 
 def sequential_verdict(look: SequentialLook) -> Verdict:
@@ -272,17 +304,10 @@ def _no_regression(rule: GateRule, tasks: Sequence[GroupComparison]) -> tuple[Ve
         )
     blind: list[str] = []
     for row in rows:
-        pairs, discordant = row.comparison.n_pairs, row.comparison.table.discordant
-        # Holm's first step holds the smallest p-value against alpha / m, so that is the level to plan for.
-        visible = minimal_detectable_effect(
-            pairs,
-            discordant=discordant / pairs if pairs else 0.0,
-            alpha=rule.alpha / len(rows),
-            power=rule.power,
-        )
-        if visible is None or visible > (rule.margin or 0.0):
-            seen = "no drop at all" if visible is None else f"a drop of {visible:.3g}"
-            blind.append(f"{row.label}: {pairs} pairs could have shown {seen}, not {rule.margin:g}")
+        visible = _visible_drop(rule, row.comparison.table, len(rows))
+        if visible > (rule.margin or 0.0):
+            seen = "no drop at all" if visible == math.inf else f"a drop of {visible:.3g}"
+            blind.append(f"{row.label}: {row.comparison.n_pairs} pairs could have shown {seen}, not {rule.margin:g}")
     if blind:
         return "inconclusive", tuple(blind)
     return "pass", (f"none of {len(rows)} tasks is worse, and a drop of {rule.margin:g} would have shown",)

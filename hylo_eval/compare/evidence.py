@@ -77,6 +77,7 @@ class RunConditions:
         safety: The filters, as JSON.
         hylo_version: The release of Hylo it was made with.
         agent_digest: Digest of the agent's whole manifest: reference, options, components, spec.
+        batch_size: How many observations the agent answered at a time, where its options or components say so.
         planned: Episodes that were planned; 0 where that is not on record.
         keys_digest: Digest of the planned instance keys in their declared order.
     """
@@ -98,6 +99,7 @@ class RunConditions:
     safety: tuple[Mapping[str, Any], ...]
     hylo_version: str
     agent_digest: str = ""
+    batch_size: str = ""
     planned: int = 0
     keys_digest: str = ""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from hylo_core.errors import ContractError
+from hylo_eval.compare.beside import BesideMetric, metrics_beside
 from hylo_eval.compare.checks import require_between
 from hylo_eval.compare.continuous import compare_continuous
 from hylo_eval.compare.decision import Decision, GateRule, decide
@@ -97,6 +98,7 @@ class GateOutcome:
         look: The look it is, under a sequential rule.
         repetitions: Further pairs of runs of the same two agents on the same instances.
         replicated: What all repetitions together say; None without any.
+        beside: Metrics that are shown and do not decide; of the first repetition.
     """
 
     policy: GatePolicy
@@ -106,6 +108,7 @@ class GateOutcome:
     look: Look | None = None
     repetitions: tuple[PairedEvidence, ...] = ()
     replicated: ReplicatedComparison | None = None
+    beside: tuple[BesideMetric, ...] = ()
 
     def words(self) -> str:
         """The policy as it was applied, as sentences."""
@@ -135,8 +138,16 @@ def apply_policy(
         guarded = SAFETY if policy.safety_must_not_rise else None
         found = look(rule, evidence, metric.name, guarded=guarded)
         summary = summarise_binary(found.evidence, metric, alpha=rule.alpha, power=rule.power)
-        return GateOutcome(policy=policy, evidence=found.evidence, summary=summary, decision=found.decision, look=found)
+        return GateOutcome(
+            policy=policy,
+            evidence=found.evidence,
+            summary=summary,
+            decision=found.decision,
+            look=found,
+            beside=metrics_beside(found.evidence, alpha=rule.alpha),
+        )
     summary = summarise_binary(evidence, metric, alpha=rule.alpha, power=rule.power)
+    beside = metrics_beside(evidence, alpha=rule.alpha)
     if repetitions:
         together = (evidence, *repetitions)
         decision, replicated = decide_replicated(rule, together, metric.name, _guards(policy, together))
@@ -147,6 +158,7 @@ def apply_policy(
             decision=decision,
             repetitions=tuple(repetitions),
             replicated=replicated,
+            beside=beside,
         )
     decision = decide(
         rule,
@@ -155,7 +167,7 @@ def apply_policy(
         guards=_guards(policy, (evidence,)),
         finished=evidence.finished,
     )
-    return GateOutcome(policy=policy, evidence=evidence, summary=summary, decision=decision)
+    return GateOutcome(policy=policy, evidence=evidence, summary=summary, decision=decision, beside=beside)
 
 
 def _guards(policy: GatePolicy, repetitions: Sequence[PairedEvidence]) -> list[Guard]:

@@ -53,6 +53,17 @@ KNOWN_METRICS: Final[Mapping[str, Metric]] = {
         Metric("steps", "lower", binary=False),
         Metric("safety_interventions", "lower", binary=False),
         Metric("latency_p95", "lower", binary=False, unit="s"),
+        Metric("time_to_success", "lower", binary=False, unit="steps"),
+        Metric("reward_sum", "higher", binary=False),
+        Metric("action_smoothness", "lower", binary=False),
+        Metric("progress_best", "higher", binary=False),
+        Metric("progress_at_end", "higher", binary=False),
+        Metric("response", "higher", binary=False),
+        Metric("response_success", "higher", binary=True),
+        Metric("points_in_region", "higher", binary=False),
+        Metric("exact_count", "higher", binary=True),
+        Metric("trajectory_rmse", "lower", binary=False, unit="px"),
+        Metric("trajectory_similarity", "higher", binary=False),
     )
 }
 """The built-in scorers."""

@@ -82,7 +82,7 @@ class VersionResult:
     baseline: tuple[str, PairedComparison] | None = None
 
 
-def trend(versions: Sequence[VersionResult]) -> tuple[TrendStep, ...]:
+def trend_over_versions(versions: Sequence[VersionResult]) -> tuple[TrendStep, ...]:
     """The trend over versions, oldest first."""
     adjusted = iter(holm_adjust([item.baseline[1].reverse_p_value for item in versions if item.baseline is not None]))
     return tuple(_step(item, None if item.baseline is None else next(adjusted)) for item in versions)

@@ -306,9 +306,19 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         safety=tuple(safety),
         hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
         agent_digest=digest(agent),
+        batch_size=_batch_size(agent),
         planned=_take(selection, "instances", int, path),
         keys_digest=_take(selection, "keys_digest", str, path),
     )
+
+
+def _batch_size(agent: Mapping[str, Any]) -> str:
+    """What the agent's options say, or its components, such as what a policy server reports."""
+    for name in ("options", "components"):
+        members = agent.get(name)
+        if isinstance(members, dict) and "batch_size" in members:
+            return str(cast("dict[str, Any]", members)["batch_size"])
+    return ""
 
 
 def _take(members: Mapping[str, Any], name: str, kind: type, path: Path) -> Any:

@@ -115,6 +115,7 @@ def _declared(policy: GatePolicy, candidate: RunConditions, parent: RunCondition
         "min_pairs": rule.min_pairs,
         "min_coverage": rule.min_coverage,
         "safety_must_not_rise": policy.safety_must_not_rise,
+        "allow": sorted(policy.allow),
         "keys_digest": candidate.keys_digest,
     }
 

@@ -82,10 +82,19 @@ def judge(
     effect = outcome.decision.effect
     notes = (
         *here.words(ours.conditions.agent, n_episodes=effect.n_pairs, success_rate=effect.parent_rate),
+        *(() if sequential else _judged_before(here, ours.conditions, theirs.conditions)),
         *_noise(here, effect.difference),
         *_selections(ledger, ours.conditions, confirms),
     )
     return JudgedGate(outcome=outcome, ledger=here, notes=notes, declared_at=declared_at, confirms=confirms or "")
+
+
+def _judged_before(ledger: Ledger, candidate: RunConditions, parent: RunConditions) -> Iterator[str]:
+    """Two runs that are judged until a rule likes them have not been judged by that rule."""
+    earlier = ledger.of_pair(candidate.identity, parent.identity)
+    if earlier:
+        verdicts = ", ".join(look.verdict for look in earlier)
+        yield f"earlier gates on these same two runs: {len(earlier)} ({verdicts}); only the rule chosen first counts"
 
 
 def _noise(ledger: Ledger, difference: float | None) -> Iterator[str]:

@@ -121,7 +121,7 @@ def race(
         EvalError: Something is refused.
         KeyboardInterrupt: ``stop`` said so; the two runs hold what is finished.
     """
-    _require(policy, candidate, parent, seconds)
+    _require(policy, plan, candidate, parent, seconds)
     root = Path(run_root)
     racers: dict[Side, Racer] = {"candidate": candidate, "parent": parent}
     folders: dict[Side, RunFolder] = {
@@ -177,13 +177,16 @@ def race(
 _SIDES: tuple[Side, ...] = get_args(Side)
 
 
-def _require(policy: GatePolicy, candidate: Racer, parent: Racer, seconds: float | None) -> None:
+def _require(policy: GatePolicy, plan: Plan, candidate: Racer, parent: Racer, seconds: float | None) -> None:
     if not policy.rule.sequential:
         raise EvalError("a race looks after every pair, so its rule must be sequential", fix="sequential=True")
     if policy.metric not in {scorer.name for scorer in DEFAULT_SCORERS}:
         raise EvalError(f"a race is decided by success, not by {policy.metric!r}")
     if seconds is not None and not seconds > 0:
         raise EvalError(f"the time budget must be above 0, not {seconds:g} s")
+    pairs, alpha = len(plan.instances), policy.rule.alpha
+    if sequential_test((), n_declared=pairs, alpha=alpha).state == "futile":
+        raise EvalError(f"{pairs} pairs cannot decide a race at alpha {alpha:g}, even if all of them are won")
     if candidate.agent is parent.agent:
         raise EvalError("both sides are one agent object; make two, so that neither sees the other's state")
     if candidate.run_id is not None and candidate.run_id == parent.run_id:

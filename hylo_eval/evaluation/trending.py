@@ -13,7 +13,7 @@ from hylo_core.errors import HyloError
 from hylo_eval.compare.comparability import EvidenceRefused, pair_evidence
 from hylo_eval.compare.evidence import Difference, RunConditions, RunEvidence
 from hylo_eval.compare.pairing import PairedComparison
-from hylo_eval.compare.trend import TrendStep, VersionResult, trend
+from hylo_eval.compare.trend import TrendStep, VersionResult, trend_over_versions
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.comparing import find_run, read_conditions, read_evidence
 from hylo_eval.evaluation.several_runs import judged_comparison, judged_scores
@@ -90,7 +90,9 @@ def family_trend(
     if pairing.refused:
         raise EvidenceRefused(pairing.refused.values())
     notes += [f"allowed, {item.name}: {item.sentence}" for item in pairing.allowed.values()]
-    return FamilyTrend(runs=runs, steps=trend(versions), baseline=first, metric=metric, notes=tuple(notes))
+    return FamilyTrend(
+        runs=runs, steps=trend_over_versions(versions), baseline=first, metric=metric, notes=tuple(notes)
+    )
 
 
 def _named(runs: dict[str, RunEvidence], folders: Sequence[RunFolder], reference: RunFolder) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from hylo_eval.compare.beside import BesideMetric
 from hylo_eval.compare.evidence import Difference, PairedEvidence, RunEvidence
 from hylo_eval.compare.gate import GateOutcome, GatePolicy
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA, Ledger
@@ -46,6 +47,7 @@ def gate_document(outcome: GateOutcome, *, exit_code: int) -> dict[str, Any]:
         "tipping_point": attrs.asdict(decision.tipping_point) if decision.tipping_point else None,
         "guards": [attrs.asdict(guard) for guard in decision.guards],
         "look": look_document(outcome.look) if outcome.look else None,
+        "beside": [_beside(item) for item in outcome.beside],
         "repetitions": repetitions_document(outcome.repetitions),
         "replicated": replicated_document(outcome.replicated) if outcome.replicated else None,
     }
@@ -69,6 +71,18 @@ def replicated_document(found: ReplicatedComparison) -> dict[str, Any]:
         "interval": attrs.asdict(found.interval) if found.interval else None,
         "candidate_variance": _variance(found.candidate_variance),
         "parent_variance": _variance(found.parent_variance),
+    }
+
+
+def _beside(item: BesideMetric) -> dict[str, Any]:
+    found = item.comparison
+    return {
+        "metric": attrs.asdict(item.metric),
+        "n_pairs": found.n_pairs,
+        "mean_difference": item.mean_difference,
+        "hodges_lehmann": attrs.asdict(found.hodges_lehmann) if found.hodges_lehmann else None,
+        "p_value": found.p_value,
+        "reverse_p_value": found.reverse_p_value,
     }
 
 

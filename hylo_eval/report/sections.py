@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from hylo_eval.compare.beside import BesideMetric
 from hylo_eval.compare.cluster import ClusterComparison
 from hylo_eval.compare.evidence import PairedEvidence, RunEvidence
 from hylo_eval.compare.gate import GateOutcome
@@ -139,9 +140,33 @@ def gate_sections(outcome: GateOutcome) -> tuple[Section, ...]:
     )
     # Exceptions and notes stand in the verdict itself, so the evidence need not say them again.
     plain = attrs.evolve(outcome.evidence, allowed=(), notes=())
+    beside = (_beside_section(outcome.beside),) if outcome.beside else ()
     if outcome.replicated is not None:
-        return (verdict, evidence_section(plain), *replicated_sections(outcome.replicated))
-    return (verdict, evidence_section(plain), *binary_sections(outcome.summary))
+        return (verdict, evidence_section(plain), *replicated_sections(outcome.replicated), *beside)
+    return (verdict, evidence_section(plain), *binary_sections(outcome.summary), *beside)
+
+
+def _beside_section(beside: Iterable[BesideMetric]) -> Section:
+    rows: list[tuple[str, ...]] = []
+    for item in beside:
+        found, unit = item.comparison.hodges_lehmann, item.metric.unit
+        interval = found.interval if found is not None else None
+        rows.append(
+            (
+                f"{item.metric.name} ({item.metric.better} is better)",
+                str(item.comparison.n_pairs),
+                _signed(item.mean_difference, unit),
+                "-" if found is None else _signed(found.estimate, unit),
+                "-" if interval is None else f"[{_signed(interval.low, unit)}, {_signed(interval.high, unit)}]",
+                p_value(item.comparison.p_value),
+                p_value(item.comparison.reverse_p_value),
+            )
+        )
+    return Section(
+        title="beside the rule: shown, never deciding",
+        headers=("metric", "pairs", "mean change", "typical change", "interval", "p, better", "p, worse"),
+        rows=tuple(rows),
+    )
 
 
 def replicated_sections(found: ReplicatedComparison) -> tuple[Section, ...]:

@@ -207,6 +207,20 @@ def test_another_horizon_is_refused_with_both_horizons(hylo: Any, runs: Path) ->
     assert "tasks: the candidate ran the tasks with max_steps=5" in done.out
 
 
+def test_another_batch_size_is_refused_with_both(compare: Any, runs: Path) -> None:
+    """An agent's option, or a component that a policy server reports."""
+    edit_json(
+        runs / "candidate" / "manifest.json", lambda manifest: manifest["agent"].update(options={"batch_size": 8})
+    )
+    done = compare()
+    assert done.code == 2
+    assert "batch-size: the candidate was evaluated with batch size 8, the parent with unknown" in done.err
+    edit_json(runs / "parent" / "manifest.json", lambda manifest: manifest["agent"].update(options={"batch_size": 8}))
+    assert compare().code == 0
+    edit_json(runs / "parent" / "manifest.json", lambda manifest: manifest["agent"].update(options={"batch_size": 1}))
+    assert compare("--allow", "batch-size").code == 0
+
+
 def test_a_selection_needs_intersect(hylo: Any, runs: Path) -> None:
     """One task of two; what is left out is counted."""
     write_run(runs, "lift", keys(0, task_id="unit/lift"), bench=unit(10, *TASKS), plan={"tasks": ["lift"]})

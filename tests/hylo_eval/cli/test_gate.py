@@ -227,7 +227,7 @@ def test_the_record_has_the_documented_members(gate: Any, root: Path) -> None:
         "allowed", "notes", "not_pairs", "distinct_initial_states",
         "repeated_initial_states", "metric", "comparison", "policy", "verdict",
         "exit_code", "reasons", "p_value", "reverse_p_value", "coverage", "effect", "tipping_point", "guards",
-        "look", "repetitions", "replicated", "ledger", "declared_at", "confirms",
+        "look", "beside", "repetitions", "replicated", "ledger", "declared_at", "confirms",
     }  # fmt: skip
     assert (document["verdict"], document["exit_code"], document["p_value"]) == ("pass", 0, 1 / 64)
     assert document["policy"]["mode"] == "improve"
@@ -235,6 +235,14 @@ def test_the_record_has_the_documented_members(gate: Any, root: Path) -> None:
     assert document["candidate"]["run_id"] == "new"
     gate("--mode", "improve")
     assert len(list((root / "comparisons").iterdir())) == 2
+
+
+@pytest.mark.usefixtures("better")
+def test_a_second_rule_on_the_same_runs_is_told_of_the_first(gate: Any) -> None:
+    """Trying rules until one opens the gate does not go unseen."""
+    assert "earlier gates on these same two runs" not in gate("--mode", "improve", "--alpha", "0.01").out
+    done = gate("--mode", "improve")
+    assert "earlier gates on these same two runs: 1 (inconclusive); only the rule chosen first counts." in done.out
 
 
 @pytest.mark.usefixtures("better")

@@ -99,6 +99,7 @@ def test_fixed_and_sequential_rules_are_not_mixed(gate: Any, root: Path) -> None
         (("--alpha", "0.1"), "alpha 0.05, now 0.1"),
         (("--agent-errors", "abstain"), "agent_errors 'fail', now 'abstain'"),
         (("--no-safety-must-not-rise",), "safety_must_not_rise True, now False"),
+        (("--allow", "state"), "allow [], now ['state']"),
     ],
 )
 def test_the_declared_rule_stays(gate: Any, option: tuple[str, ...], message: str) -> None:

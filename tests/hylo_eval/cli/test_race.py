@@ -31,13 +31,13 @@ def test_it_ends_as_soon_as_it_is_clear(race: Any, agents: tuple[str, str], code
     assert done.out.index("rule: ") < done.out.index("verdict: ")
 
 
-def test_too_few_pairs_to_decide_are_futile_at_once(race: Any) -> None:
-    """Six straight wins cannot reach the level, so the first pair ends it, inconclusive."""
-    done = race("reach-scripted", "zero", "--max-pairs", "6", "--json")
+def test_a_race_ends_where_nothing_can_be_shown_any_more(race: Any) -> None:
+    """Of eight pairs two are tied between equal agents: winning the six left would not be enough."""
+    done = race("reach-scripted", "reach-scripted", "--max-pairs", "8", "--json")
     assert done.code == 3
     found = done.json
     assert (found["verdict"], found["look"]["state"]) == ("inconclusive", "futile")
-    assert found["race"] == {"ending": "futile", "planned": 12, "run": 2, "saved": 10, "seconds_budget": None}
+    assert found["race"] == {"ending": "futile", "planned": 16, "run": 4, "saved": 12, "seconds_budget": None}
 
 
 def test_two_ordinary_runs_and_a_record_are_left(race: Any, hylo: Any, tmp_path: Path) -> None:
@@ -68,7 +68,11 @@ def test_options_reach_the_side_they_name(race: Any) -> None:
         (("nobody", "zero"), "nobody"),
         (("zero", "random", "--alpha", "0.6"), "alpha: must lie in (0, 0.5), got 0.6"),
         (("zero", "random", "--max-minutes", "0"), "the time budget must be above 0, not 0 s"),
-        (("zero", "random", "--max-pairs", "0"), "--max-episodes must be at least 1, not 0"),
+        (
+            ("zero", "random", "--max-pairs", "6"),
+            "6 pairs cannot decide a race at alpha 0.05, even if all of them are won",
+        ),
+        (("zero", "random", "--max-pairs", "0"), "--max-pairs must be at least 1, not 0"),
         (("zero", "random", "--candidate-run-id", "../x"), "is no run id"),
         (("zero", "random", "--candidate-run-id", "a", "--parent-run-id", "a"), "give them two names"),
         (("zero", "random", "--candidate-arg", "nothing=1"), "nothing"),

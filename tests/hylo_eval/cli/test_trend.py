@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -23,13 +24,20 @@ def version(
     edit_json(root / name / "manifest.json", lambda manifest: manifest.update(created_at=at))
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four versions that get slowly worse, written in another order than they were made; somebody else's run."""
+    folder = tmp_path_factory.mktemp("written")
     for number, successes in ((2, 22), (0, 30), (3, 18), (1, 26)):
-        version(tmp_path, number, successes)
-    version(tmp_path, 0, 40, agent="other")
-    return tmp_path
+        version(folder, number, successes)
+    version(folder, 0, 40, agent="other")
+    return folder
+
+
+@pytest.fixture
+def root(written: Path, tmp_path: Path) -> Path:
+    """A copy of them that a test may change."""
+    return Path(shutil.copytree(written, tmp_path / "runs"))
 
 
 @pytest.fixture

@@ -159,12 +159,46 @@ def test_the_worst_case_can_be_made_to_decide():
 
 
 def test_a_pass_says_how_many_abstentions_would_undo_it():
-    """8:0 with 3 abstentions holds up to 1 of them; other verdicts have no tipping point."""
+    """8:0 with 3 abstentions holds up to 1 of them; an inconclusive verdict has no tipping point."""
     candidate = {f"t#{i}": 1.0 for i in range(8)} | {f"x#{i}": None for i in range(3)}
     parent = {f"t#{i}": 0.0 for i in range(8)} | {f"x#{i}": 1.0 for i in range(3)}
     decision = decide(GateRule(mode="improve", min_coverage=0.7), paired_compare(candidate, parent))
     assert (decision.tipping_point.holds_up_to, decision.tipping_point.abstained) == (1, 3)
     assert decide(IMPROVE, compare_table(table(1, 0))).tipping_point is None
+
+
+def test_a_fail_says_how_many_abstentions_would_undo_it():
+    """The mirror image: 0:8 holds up to one more win of the candidate."""
+    candidate = {f"t#{i}": 0.0 for i in range(8)} | {f"x#{i}": None for i in range(3)}
+    parent = {f"t#{i}": 1.0 for i in range(8)} | {f"x#{i}": 0.0 for i in range(3)}
+    decision = decide(GateRule(mode="improve", min_coverage=0.7), paired_compare(candidate, parent))
+    assert decision.verdict == "fail"
+    assert decision.tipping_point.words() == (
+        "the verdict holds if up to 1 of the 3 abstained pairs went in favour of the candidate"
+    )
+
+
+def test_a_guard_that_fails_leaves_the_rules_tipping_point_out():
+    """Abstentions would not undo that verdict."""
+    guard = Guard(name="safety", verdict="fail", words="safety: found")
+    assert decide(IMPROVE, compare_table(table(9, 0)), guards=[guard]).tipping_point is None
+
+
+def test_a_pass_without_regression_tips_by_its_weakest_task():
+    """Two tasks, so a task fails at 1/40: 0:5 is 1/32 and holds, 0:6 is 1/64 and does not."""
+    tied = {f"{task}#{i}": 1.0 for task in ("pick", "push") for i in range(100)}
+    candidate, parent = dict(tied), dict(tied)
+    for i in range(7):
+        candidate[f"push#{i}"] = None
+    candidate["pick#0"] = None
+    from hylo_eval.compare.breakdown import compare_by_task
+
+    rule = GateRule(mode="no-regression", margin=0.2, min_coverage=0.9)
+    decision = decide(rule, paired_compare(candidate, parent), tasks=compare_by_task(candidate, parent))
+    assert decision.verdict == "pass"
+    assert decision.tipping_point.words() == (
+        "the verdict holds if up to 5 of the 7 abstained pairs of push went against the candidate"
+    )
 
 
 @pytest.mark.parametrize(("guard", "verdict"), [("pass", "pass"), ("inconclusive", "inconclusive"), ("fail", "fail")])

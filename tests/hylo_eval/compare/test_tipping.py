@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hylo_eval.compare.mcnemar import exact_mcnemar
 from hylo_eval.compare.pairing import paired_compare
 from hylo_eval.compare.table import PairTable
-from hylo_eval.compare.tipping import tipping_point
+from hylo_eval.compare.tipping import TippingPoint, tipping_of_groups, tipping_point
 
 
 def better(table: PairTable) -> bool:
@@ -39,6 +39,28 @@ def test_a_verdict_that_does_not_hold_has_no_tipping_point():
     point = tipping_point(PairTable(candidate_wins=4), better)
     assert (point.holds_up_to, point.holds_always) == (None, False)
     assert point.words() == "the verdict does not hold as scored"
+
+
+def test_groups_tip_by_the_weakest_of_them():
+    """A group that holds whatever happens does not count; without abstentions there is nothing to say."""
+    strong = paired_compare(
+        {f"a#{i}": 1.0 for i in range(9)} | {"x#0": None}, {f"a#{i}": 0.0 for i in range(9)} | {"x#0": 1.0}
+    ).table
+    weak = paired_compare(
+        {f"a#{i}": 1.0 for i in range(5)} | {"x#0": None}, {f"a#{i}": 0.0 for i in range(5)} | {"x#0": 1.0}
+    ).table
+    assert tipping_of_groups({"strong": strong, "weak": weak}, better) == TippingPoint(
+        holds_up_to=0, abstained=1, group="weak"
+    )
+    assert tipping_of_groups({"strong": strong, "also": strong}, better) == TippingPoint(holds_up_to=2, abstained=2)
+    assert tipping_of_groups({"none": PairTable(candidate_wins=9)}, better) is None
+
+
+def test_a_group_may_be_lost_and_found_again():
+    """Only the first loss counts: up to so many."""
+    table = paired_compare(dict.fromkeys(["x#0", "x#1", "x#2"]), {"x#0": 1.0, "x#1": 1.0, "x#2": 0.0}).table
+    point = tipping_of_groups({"g": table}, lambda turned: turned.parent_wins != 1 and turned.n_pairs != 4)
+    assert point == TippingPoint(holds_up_to=0, abstained=3, group="g")
 
 
 cells = st.sampled_from([(None, 1.0), (None, 0.0), (1.0, None), (0.0, None), (None, None)])

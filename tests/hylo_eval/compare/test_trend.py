@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hylo_eval.compare.pairing import paired_compare
-from hylo_eval.compare.trend import TrendStep, VersionResult, trend
+from hylo_eval.compare.trend import TrendStep, VersionResult, trend_over_versions
 
 
 def steps(*successes: int, of: int = 40) -> tuple[TrendStep, ...]:
@@ -20,7 +20,7 @@ def steps(*successes: int, of: int = 40) -> tuple[TrendStep, ...]:
         )
         for index in range(1, len(scores))
     ]
-    return trend([VersionResult(label="v0", scores=scores[0]), *later])
+    return trend_over_versions([VersionResult(label="v0", scores=scores[0]), *later])
 
 
 def test_a_slow_drift_shows_against_the_baseline_alone():
@@ -46,5 +46,5 @@ def test_the_baseline_has_a_rate_and_no_change():
 
 def test_a_version_that_was_never_scored_has_no_rate():
     """And no interval."""
-    [step] = trend([VersionResult(label="v", scores={"t#0": None})])
+    [step] = trend_over_versions([VersionResult(label="v", scores={"t#0": None})])
     assert (step.rate, step.interval, step.n_scored) == (None, None, 0)

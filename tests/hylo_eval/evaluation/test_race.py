@@ -185,6 +185,9 @@ def test_what_is_no_race_is_refused(tmp_path: Path) -> None:
     fixed = GatePolicy(rule=GateRule(mode="improve"))
     with pytest.raises(EvalError, match="its rule must be sequential"):
         race(one, weak(), PLAN, fixed, env_factory=PushedEnv, run_root=tmp_path)
+    six = plan_run(BENCH, "heldout", max_episodes=6)
+    with pytest.raises(EvalError, match=r"6 pairs cannot decide a race at alpha 0\.05, even if all of them are won"):
+        race(one, weak(), six, POLICY, env_factory=PushedEnv, run_root=tmp_path)
     with pytest.raises(EvalError, match="both sides are one agent object"):
         run(tmp_path, one, Racer(agent=one.agent, run_id="two"))
     with pytest.raises(EvalError, match="give them two names"):
