@@ -17,6 +17,7 @@ import click
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
     "rescore": ("hylo_eval.cli.rescore:rescore", "Score the traces of finished runs again, without a simulator."),
+    "grade": ("hylo_eval.cli.grade:grade", "Judge the episodes of a finished run: a rubric, a person, a model."),
     "compare": ("hylo_eval.cli.compare:compare", "Compare two runs, pair by pair, for people."),
     "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),
     "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),

@@ -9,6 +9,7 @@ from hylo_eval.cli.terminal import console, printable_line
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
+    from hylo_eval.evaluation.grade_run import EpisodeGrade
     from hylo_eval.evaluation.score_pool import RecordedScores
     from hylo_eval.evaluation.worker import Episode
 
@@ -46,8 +47,8 @@ class Progress:
             again = f" (attempt {attempt})" if attempt > 1 else ""
             self._bar.update(self._row, description=printable_line(instance.key) + again)
 
-    def finished(self, episode: Episode | RecordedScores) -> None:
-        """An episode has its outcome, or its scores."""
+    def finished(self, episode: Episode | RecordedScores | EpisodeGrade) -> None:
+        """An episode has its outcome, its scores or its grade."""
         self._done += 1
         if self._bar is not None:
             self._bar.advance(self._row)

@@ -21,6 +21,7 @@ from hylo_eval.evaluation.score_pool import RecordedEpisode, RecordedScores, Sco
 from hylo_eval.evaluation.scores import log_results
 from hylo_eval.plugins import ref_of
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
+from hylo_eval.scoring.agreement import Agreement, pairwise_agreement
 from hylo_eval.traces.files import name_once, neighbour_of, write_once
 from hylo_eval.traces.layout import RunFolder
 
@@ -43,6 +44,7 @@ class Rescoring:
         summaries: One a scorer, by name, in the order given.
         modified: Key -> in what its trace is not the one that was recorded; only with ``accept_modified``.
         disagreements: Episodes in which our evaluation of the goal and the simulator's own check differ.
+        agreement: Of every two graders that judged episodes in common.
     """
 
     run: RunFolder
@@ -53,6 +55,7 @@ class Rescoring:
     summaries: Mapping[str, ScoreSummary]
     modified: Mapping[str, Sequence[str]]
     disagreements: int
+    agreement: Sequence[Agreement] = ()
 
     @property
     def complete(self) -> bool:
@@ -151,7 +154,8 @@ def _rescore_run(
             scorer.name: summarise_scorer(scorer, [_score(scored, scorer.name) for scored in results])
             for scorer in make_scorers(planned.scorers)
         }
-        new_log = _new_log(log, results, summaries, len(modified))
+        agreement = pairwise_agreement(scored.judged for scored in results)
+        new_log = _new_log(log, results, summaries, len(modified), agreement)
         details.finish()
         log_path = run.scores(name)
         _write_log(new_log, log_path)
@@ -164,6 +168,7 @@ def _rescore_run(
         summaries=summaries,
         modified=modified,
         disagreements=sum(scored.disagreement for scored in results),
+        agreement=agreement,
     )
 
 
@@ -183,11 +188,17 @@ def _score(scored: RecordedScores, scorer: str) -> Score:
 
 
 def _new_log(
-    log: EvalLog, results: Sequence[RecordedScores], summaries: Mapping[str, ScoreSummary], n_modified: int
+    log: EvalLog,
+    results: Sequence[RecordedScores],
+    summaries: Mapping[str, ScoreSummary],
+    n_modified: int,
+    agreement: Sequence[Agreement],
 ) -> EvalLog:
     counted = log_results(summaries, len(results))
     if n_modified:
         counted["n_modified"] = n_modified
+    if agreement:
+        counted["grader_agreement"] = [attrs.asdict(one) for one in agreement]
     samples = [
         attrs.evolve(sample, status=scored.status, scores=scored.values)
         for sample, scored in zip(log.samples, results, strict=True)

@@ -23,6 +23,7 @@ from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.scoring.applying import score_trace
+from hylo_eval.scoring.graded import judged_successes
 from hylo_eval.scoring.outcome import TRACE_MISSING, TRACE_UNREADABLE
 from hylo_eval.traces.reader import read_trace
 
@@ -65,6 +66,7 @@ class RecordedScores:
         differences: In what the trace is not the one that was recorded; empty when it is.
         disagreement: Whether our evaluation of the goal and the simulator's own check differ at some step.
         details: All of it as one JSON line, with explanations and metadata.
+        judged: Grader -> whether its latest grade in the trace says success.
     """
 
     key: str
@@ -74,6 +76,7 @@ class RecordedScores:
     differences: tuple[str, ...]
     disagreement: bool
     details: bytes
+    judged: Mapping[str, bool] = attrs.field(factory=dict[str, bool])
 
 
 class ScorePool:
@@ -210,6 +213,7 @@ def _recorded(episode: RecordedEpisode, scores: Mapping[str, Score], trace: Epis
         differences=differences,
         disagreement=any(step.disagreement for step in trace.steps) if trace else False,
         details=orjson.dumps(details) + b"\n",
+        judged=judged_successes(trace) if trace and trace.grades else {},
     )
 
 
