@@ -17,9 +17,9 @@ import click
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
     "rescore": ("hylo_eval.cli.rescore:rescore", "Score the traces of finished runs again, without a simulator."),
-    "grade": ("hylo_eval.cli.grade:grade", "Judge the episodes of a finished run: a rubric, a person, a model."),
     "compare": ("hylo_eval.cli.compare:compare", "Compare two runs, pair by pair, for people."),
     "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),
+    "grade": ("hylo_eval.cli.grade:grade", "Judge the episodes of a finished run: a rubric, a person, a model."),
     "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
     "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze or import a benchmark."),
