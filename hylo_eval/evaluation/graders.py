@@ -17,6 +17,7 @@ from hylo_core.verifier import VerifierRef
 from hylo_eval import plugins
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.making import make_env_factory
+from hylo_eval.families import env_availability
 from hylo_eval.grading.operator import OperatorGrader
 from hylo_eval.grading.predicate import PredicateGrader
 from hylo_eval.grading.verdict import VerdictGrader
@@ -24,6 +25,7 @@ from hylo_eval.grading.verifier import VerifierGrader
 from hylo_eval.grading.vlm_judge import VlmJudge, VlmOptions
 from hylo_eval.options import read_options, refuse_missing, split_pairs
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.verify.extras import import_extra
 from hylo_eval.verify.judging.connection import JudgeConnection
 from hylo_eval.verify.spec import parse_spec
 from hylo_eval.verify.verdict import GradingInfraError
@@ -183,6 +185,11 @@ def make_vlm_judge(
         completion_price=completion_price,
     )
     found = _rubric(rubric, rubrics, rubric_version)
+    # Once here, and not once an episode.
+    if not (run.path / VIDEOS).is_dir():
+        raise EvalError(f"{run.path} holds no videos to look at", fix="run with --video all")
+    import_extra("httpx", extra="judge")
+    import_extra("av", extra="video")
     return VlmJudge(found, JudgeConnection.from_environment(), run.path / VIDEOS, model=model, options=options)
 
 
@@ -211,6 +218,9 @@ def make_predicate(run: RunFolder, /, tolerance: float = 1e-6) -> PredicateGrade
     name, options = env.get("ref"), env.get("options", {})
     if not isinstance(name, str) or not isinstance(options, dict):
         raise EvalError(f"{run.manifest} names no env factory: the run was given an object, which cannot be made again")
+    availability = env_availability(name)
+    if not availability.usable:
+        raise EvalError(f"env {name!r} cannot be made here: {', '.join(availability.missing)}", fix=availability.fix)
     made = make_env_factory(name, cast("dict[str, Any]", options), {})
 
     def make_env(task: Any) -> Any:

@@ -162,6 +162,41 @@ def test_a_folder_that_is_no_run_is_refused(hylo: Any, tmp_path: Path) -> None:
     assert hylo("grade", tmp_path, "--grader", "operator").code == 2
 
 
+def test_the_predicate_is_asked_again_where_the_run_says_how(hylo: Any, tmp_path: Path) -> None:
+    """The environment is made from the manifest; the replay agrees with the run."""
+    root = ("--run-root", tmp_path, "--run-id", "a")
+    ran = hylo("run", "reach_fixed", "--agent", "reach-scripted", "--max-episodes", 3, *root, "--json")
+    assert ran.code == 0
+    outcome = hylo("grade", tmp_path / "a", "--grader", "predicate", "--grader", "predicate:0.5", "--json")
+    assert outcome.code == 0
+    succeeded = ran.json["scores"]["success"]["mean"]
+    assert [grading["summary"]["mean"] for grading in outcome.json["gradings"]] == [succeeded] * 2
+    scored = hylo("rescore", tmp_path / "a", "--scorer", "graded_success", "--json")
+    assert scored.json["runs"][0]["scores"]["graded_success"]["mean"] == succeeded
+
+
+def test_a_model_looks_at_the_videos_of_a_run(
+    hylo: Any, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without videos nobody is asked."""
+    pytest.importorskip("av")
+    from tests.hylo_eval.grading.test_vlm_judge import write_video
+
+    rubric = tmp_path / "3.md"
+    rubric.write_text("1 if it moves.")
+    monkeypatch.setenv("VERIFYIT_JUDGE_MODEL", "judge-1")
+    with serving(completion("It moves.\nSCORE: 1")) as server:
+        monkeypatch.setenv("VERIFYIT_JUDGE_BASE_URL", server.connection.base_url)
+        refused = hylo("grade", run, "--grader", f"vlm_judge:{rubric}")
+        assert (refused.code, "holds no videos" in refused.err, server.requests) == (2, True, [])
+        (run / "videos").mkdir()
+        for trace in (run / "episodes").glob("*.jsonl"):
+            write_video(run / "videos" / f"{trace.stem}.front.mp4", 5)
+        outcome = hylo("grade", run, "--grader", f"vlm_judge:{rubric},frames=2,longest_side=32")
+        assert len(server.requests) == 4
+    assert (outcome.code, "mean 1 over 4 of 4 episodes" in outcome.out) == (0, True)
+
+
 def started(run: Path, folder: Path, allowed: int) -> subprocess.Popen[str]:
     """A process that grades, with a grader that waits after so many episodes."""
     (folder / "slow_grader.py").write_text(SLOW_GRADER)
