@@ -32,6 +32,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "Rank several runs, with groups that cannot be told apart.",
     ),
     "trend": ("hylo_eval.cli.trend:trend", "Show success over the versions of an agent."),
+    "grade": ("hylo_eval.cli.grade:grade", "Judge the episodes of a finished run: a rubric, a person, a model."),
     "plan": ("hylo_eval.cli.plan:plan", "Say how many pairs an effect needs."),
     "report": ("hylo_eval.cli.report:report", "Write one self-contained page about runs."),
     "view": ("hylo_eval.cli.view:view", "Show a run in a browser on this machine, also while it goes on."),

@@ -11,6 +11,7 @@ from hylo_eval.errors import QueueError
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
     from hylo_eval.evaluation.activity import Activity
+    from hylo_eval.evaluation.grade_run import EpisodeGrade
     from hylo_eval.evaluation.score_pool import RecordedScores
     from hylo_eval.evaluation.status import RunStatus
     from hylo_eval.evaluation.worker import Episode
@@ -155,8 +156,8 @@ class Progress:
             again = f" (attempt {attempt})" if attempt > 1 else ""
             self._bar.update(self._row, description=printable_line(instance.key) + again)
 
-    def finished(self, episode: Episode | RecordedScores | None = None) -> None:
-        """An episode has its outcome, or its scores, or was read."""
+    def finished(self, episode: Episode | RecordedScores | EpisodeGrade | None = None) -> None:
+        """An episode has its outcome, its scores or its grade, or was read."""
         self._done += 1
         if self._bar is not None:
             self._bar.advance(self._row)

@@ -10,7 +10,7 @@ import attrs
 import click
 
 from hylo_eval.cli.streams import stdout_to_stderr
-from hylo_eval.cli.terminal import console, print_abstentions, print_summaries, printable
+from hylo_eval.cli.terminal import console, describe_agreement, print_abstentions, print_summaries, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,6 +97,7 @@ def _as_json(outcome: Rescoring | Refused) -> dict[str, Any]:
         "scores": {name: attrs.asdict(summary) for name, summary in outcome.summaries.items()},
         "modified": {key: list(differences) for key, differences in outcome.modified.items()},
         "disagreements": outcome.disagreements,
+        "agreement": [attrs.asdict(agreement) for agreement in outcome.agreement],
     }
 
 
@@ -114,6 +115,8 @@ def _print_outcome(outcome: Rescoring | Refused) -> None:
     )
     print_summaries(out, outcome.summaries)
     print_abstentions(out, outcome.summaries)
+    for agreement in outcome.agreement:
+        out.print(describe_agreement(agreement))
     if not outcome.complete:
         out.print(f"the run was stopped before its end: these are the episodes of {outcome.source.name}")
     for key, differences in list(outcome.modified.items())[:_SHOWN_MODIFIED]:

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hylo_eval.scoring.aggregate import ScoreSummary
+    from hylo_eval.scoring.agreement import Agreement
 
 
 __all__ = [
     "console",
     "describe_abstentions",
+    "describe_agreement",
     "describe_precision",
     "describe_summary",
     "describe_unfinished",
@@ -177,3 +179,19 @@ def describe_abstentions(name: str, summary: ScoreSummary) -> str:
             scored = round((summary.mean or 0.0) * summary.n_scored)
             text += f"; {percent(scored / (summary.n_scored + errors))} with the agent's own errors as failures"
     return text
+
+
+def describe_agreement(agreement: Agreement) -> str:
+    """Two graders, how often they agree, and kappa with its interval."""
+    first, second = map(printable_line, agreement.graders)
+    text = f"{first} and {second}: {percent(agreement.observed)} equal in {agreement.n} episodes"
+    if agreement.kappa is None or agreement.interval is None:
+        return f"{text}; kappa is not defined, because both said the same of every one"
+    low, high = agreement.interval
+    text += f", kappa {agreement.kappa:.2f} [{low:.2f}, {high:.2f}]"
+    apart = [
+        f"{count} success by {name} alone"
+        for name, count in ((first, agreement.only_first), (second, agreement.only_second))
+        if count
+    ]
+    return f"{text}; {', '.join(apart)}" if apart else text

@@ -52,7 +52,7 @@ def declared_order(evidence: PairedEvidence) -> tuple[str, ...]:
     order = ours.order or theirs.order
     if not order:
         raise EvalError(
-            "the declared order of these runs is not on record (order.json), and they are not both whole and read "
+            "the declared order of these runs is not on record (no queue.db), and they are not both whole and read "
             "from their traces",
             fix="leave --log-only out, or run the agents again",
         )

@@ -7,7 +7,7 @@ from v0.1 has no references, digests or intervals, and says so by None or an emp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import attrs
@@ -179,6 +179,13 @@ def _groups(path: str) -> Callable[[Any], FrozenMapping[Any]]:
     return _mapping_of(path, check)
 
 
+def _agreements(value: object) -> tuple[Mapping[str, Any], ...]:
+    if not isinstance(value, (list, tuple)):
+        raise ContractError(f"must be a list, not {describe(value)}", path="grader_agreement")
+    found = cast("Sequence[Any]", value)
+    return tuple(freeze_mapping("grader_agreement")(item) for item in found)
+
+
 @attrs.frozen(kw_only=True)
 class Results(Record):
     """What the scorers say.
@@ -192,6 +199,8 @@ class Results(Record):
         tasks: Task id -> scorer -> statistics.
         tags: Tag of a task -> scorer -> statistics over all episodes of the tasks that have it.
         other: What a log of v0.1 held beside means and counts.
+        grader_agreement: For every two graders of the same episodes, the members of
+            :class:`hylo_eval.scoring.agreement.Agreement`.
     """
 
     n_episodes: int = attrs.field(validator=integer(minimum=0))
@@ -202,6 +211,7 @@ class Results(Record):
     tasks: Mapping[str, Mapping[str, ScoreStatistics]] = attrs.field(converter=_groups("tasks"))
     tags: Mapping[str, Mapping[str, ScoreStatistics]] = attrs.field(converter=_groups("tags"))
     other: Mapping[str, Any] = attrs.field(converter=freeze_mapping("other"))
+    grader_agreement: tuple[Mapping[str, Any], ...] = attrs.field(default=(), converter=_agreements)
 
 
 @attrs.frozen(kw_only=True)

@@ -24,7 +24,7 @@ from hylo_core.trace import SCORED, EpisodeTrace, GradeEvent
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evaluation.recorded_trace import read_recorded
-from hylo_eval.evaluation.rescore_plan import trace_path
+from hylo_eval.evaluation.rescore_plan import log_of, trace_path
 from hylo_eval.evaluation.score_pool import RecordedEpisode, differences_from_record
 from hylo_eval.grading.protocol import NoJudgement, digest_of, is_parallel
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise
@@ -147,10 +147,7 @@ def grade_run(
         EvalError: The run has no log.
         GradingInterrupted: ``stop`` said so, or a signal arrived.
     """
-    source = run.evallog if run.evallog.is_file() else run.partial_evallog
-    if not source.is_file():
-        raise EvalError(f"{run.path} has no log, so nobody knows which episodes count", fix="let the run finish")
-    log = read_evallog(source)
+    log = read_evallog(log_of(run))
     episodes = [
         RecordedEpisode(
             path=str(trace_path(run, sample)),
@@ -182,6 +179,11 @@ def grade_run(
     return conclude()
 
 
+def count_episodes(run: RunFolder) -> int:
+    """How many episodes of a run count; raises as :func:`grade_run`."""
+    return len(read_evallog(log_of(run)).samples)
+
+
 def _grades(
     grader: Grader, episodes: Sequence[RecordedEpisode], *, again: bool, workers: int, stop: Callable[[], bool] | None
 ) -> Generator[tuple[int, EpisodeGrade], None, None]:
@@ -204,6 +206,7 @@ def _grades(
             for index, episode in islice(remaining, 2 * workers - len(pending)):
                 pending[pool.submit(_grade, grader, episode, again=again, stopping=stopping)] = index
             if not pending:
+                pool.shutdown()
                 return
             done, _ = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
             for future in done:
@@ -229,19 +232,11 @@ def _grade(grader: Grader, episode: RecordedEpisode, *, again: bool, stopping: _
     try:
         recorded = read_recorded(path, episode.trace_sha256)
     except TraceError as error:
-        reason = TRACE_UNREADABLE if path.exists() else TRACE_MISSING
-        return EpisodeGrade(
-            key=episode.key,
-            state=GradeState.REFUSED,
-            reason=error.reason,
-            score=Score.abstain(reason, error.reason),
-        )
+        return _refused(episode, TRACE_UNREADABLE if path.exists() else TRACE_MISSING, error.reason)
     trace = recorded.trace
-    differences = differences_from_record(recorded, episode)
-    if differences:
-        reason = "; ".join(differences)
-        score = Score.abstain(TRACE_UNREADABLE, reason)
-        return EpisodeGrade(key=episode.key, state=GradeState.REFUSED, reason=reason, score=score)
+    fault = "; ".join(differences_from_record(recorded, episode)) or ("" if trace.end else "the trace has no end event")
+    if fault:
+        return _refused(episode, TRACE_UNREADABLE, fault)
     if trace.status not in SCORED:
         return _outcome(grader, trace, GradeState.NOT_JUDGED, f"the episode ended as {trace.status}")
     if not again and _stands(grader, trace.grades):
@@ -252,6 +247,11 @@ def _grade(grader: Grader, episode: RecordedEpisode, *, again: bool, stopping: _
         stopping.gave_up = stopping.gave_up or none.stop
         return _outcome(grader, trace, GradeState.UNGRADED, str(none))
     return _record(grader, path, trace, event, again=again)
+
+
+def _refused(episode: RecordedEpisode, reason: str, explanation: str) -> EpisodeGrade:
+    score = Score.abstain(reason, explanation)
+    return EpisodeGrade(key=episode.key, state=GradeState.REFUSED, reason=explanation, score=score)
 
 
 def _judgement(grader: Grader, trace: EpisodeTrace) -> GradeEvent:

@@ -24,6 +24,7 @@ from hylo_eval.evaluation.scorer_refs import declare
 from hylo_eval.evaluation.scores import manifest_on_record, this_release
 from hylo_eval.plugins import ref_of
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
+from hylo_eval.scoring.agreement import Agreement, pairwise_agreement
 from hylo_eval.traces.files import name_once, neighbour_of, write_once
 from hylo_eval.traces.layout import RunFolder
 
@@ -46,6 +47,7 @@ class Rescoring:
         summaries: One a scorer, by name, in the order given.
         modified: Key -> in what its trace is not the one that was recorded; only with ``accept_modified``.
         disagreements: Episodes in which our evaluation of the goal and the simulator's own check differ.
+        agreement: Of every two graders that judged episodes in common.
     """
 
     run: RunFolder
@@ -56,6 +58,7 @@ class Rescoring:
     summaries: Mapping[str, ScoreSummary]
     modified: Mapping[str, Sequence[str]]
     disagreements: int
+    agreement: Sequence[Agreement] = ()
 
     @property
     def complete(self) -> bool:
@@ -160,7 +163,11 @@ def _rescore_run(
             scorer.name: summarise_scorer(scorer, [scored.scores[scorer.name] for scored in results])
             for scorer in scorers
         }
+        agreement = pairwise_agreement(scored.judged for scored in results)
         new_log = builder.finish(status=status_of(planned.source, run), spec=_spec(log, run, scorers))
+        if agreement:
+            found = tuple(attrs.asdict(one) for one in agreement)
+            new_log = attrs.evolve(new_log, results=attrs.evolve(new_log.results, grader_agreement=found))
         details.finish()
         log_path = run.scores(name)
         _write_log(new_log, log_path)
@@ -173,6 +180,7 @@ def _rescore_run(
         summaries=summaries,
         modified=modified,
         disagreements=disagreements,
+        agreement=agreement,
     )
 
 

@@ -90,6 +90,32 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
     return list(found.values())
 
 
+def find_run(path: Path) -> RunFolder:
+    """The one run folder that is meant.
+
+    Raises:
+        EvalError: The path is none.
+    """
+    if not _is_run(path):
+        raise EvalError(f"{path} is no run folder", fix="name a folder that holds a manifest.json or an evallog.json")
+    return RunFolder(path)
+
+
+def log_of(run: RunFolder) -> Path:
+    """The log that says which episodes of a run count: the whole one, or that of a run that was stopped.
+
+    Raises:
+        EvalError: There is none.
+    """
+    source = run.evallog if run.evallog.is_file() else run.partial_evallog
+    if not source.is_file():
+        raise EvalError(
+            f"{run.path} has no log, so nobody knows which episodes count",
+            fix="let the run finish, or run it again",
+        )
+    return source
+
+
 def plan_rescoring(paths: Iterable[Path], *, scorers: Sequence[str] = (), name: str | None = None) -> RescorePlan:
     """Find the runs, their logs and their scorers, and a name that is free in all of them.
 
@@ -156,12 +182,7 @@ def _taken(runs: Sequence[RunFolder], name: str) -> list[RunFolder]:
 
 
 def _plan_run(run: RunFolder, scorers: tuple[str, ...]) -> PlannedRescoring:
-    source = run.evallog if run.evallog.is_file() else run.partial_evallog
-    if not source.is_file():
-        raise EvalError(
-            f"{run.path} has no log, so nobody knows which episodes count",
-            fix="let the run finish, or run it again",
-        )
+    source = log_of(run)
     log = read_evallog(source)
     if not scorers:
         scorers = tuple(scorers_of(log))

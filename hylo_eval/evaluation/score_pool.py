@@ -24,6 +24,7 @@ from hylo_eval.evallog.facts import EpisodeFacts, episode_facts
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.recorded_trace import RecordedTrace, read_recorded
 from hylo_eval.scoring.applying import score_trace
+from hylo_eval.scoring.graded import judged_successes
 from hylo_eval.scoring.outcome import TRACE_MISSING, TRACE_UNREADABLE
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class RecordedScores:
         trace_sha256: Of the trace that was scored; empty where it cannot be read or has no end.
         differences: In what the trace is not the one that was recorded; empty when it is.
         details: All of it as one JSON line, with explanations and metadata.
+        judged: Grader -> whether its latest grade in the trace says success.
     """
 
     key: str
@@ -76,6 +78,7 @@ class RecordedScores:
     trace_sha256: str
     differences: tuple[str, ...]
     details: bytes
+    judged: Mapping[str, bool] = attrs.field(factory=dict[str, bool])
 
 
 class ScorePool:
@@ -212,6 +215,7 @@ def _recorded(episode: RecordedEpisode, scores: Mapping[str, Score], recorded: R
         trace_sha256=recorded.trace_sha256 if recorded else "",
         differences=differences,
         details=orjson.dumps(details) + b"\n",
+        judged=judged_successes(trace) if trace and trace.grades else {},
     )
 
 

@@ -58,9 +58,9 @@ def read_frames(path: Path, count: int, longest_side: int = 512) -> tuple[Frame,
                 if index in chosen
             ]
     except (av.FFmpegError, OSError, IndexError) as error:
-        raise EvalError(f"the video {path} cannot be read: {type(error).__name__}") from error
+        raise EvalError(f"the video {path.name} cannot be read: {type(error).__name__}") from error
     if not found:
-        raise EvalError(f"the video {path} holds no picture")
+        raise EvalError(f"the video {path.name} holds no picture")
     return tuple(found)
 
 
@@ -78,12 +78,12 @@ def _count(av: Any, path: Path) -> int:
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
         if max(stream.codec_context.width, stream.codec_context.height) > MAX_SIDE:
-            raise EvalError(f"the video {path} has a side of more than {MAX_SIDE} pixels")
+            raise EvalError(f"the video {path.name} has a side of more than {MAX_SIDE} pixels")
         total = 0
         for _ in container.decode(video=0):
             total += 1
             if total > MAX_VIDEO_FRAMES:
-                raise EvalError(f"the video {path} holds more than {MAX_VIDEO_FRAMES} pictures")
+                raise EvalError(f"the video {path.name} holds more than {MAX_VIDEO_FRAMES} pictures")
     return total
 
 

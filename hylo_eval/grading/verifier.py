@@ -36,6 +36,8 @@ class VerifierGrader:
     ) -> None:
         self.name = name
         self.digest = verifier.digest
+        # A plugin's function is somebody's code, and nobody said that several threads may run it.
+        self.parallel = not verifier.takes_events
         self._verifier = verifier
         self._now = now
 

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from hylo_core import EpisodeTrace, GradeEvent, Grader
 from hylo_core.canonical import digest_bytes
 from hylo_eval import EvalError, plugins, read_trace, run_episode
+from hylo_eval.evaluation.graders import make_verdict
 from hylo_eval.grading.verdict import VerdictGrader, folder_digest
 from hylo_eval.scoring.grade import GradeScorer
 from hylo_eval.scoring.verdict import VerdictScorer
 from hylo_eval.traces.grades import append_grade, check_grades
+from hylo_eval.traces.layout import RunFolder
 from hylo_eval.verify import SpecError, candidate_spec, parse_spec, render_spec
 from hylo_eval.verify.specs.answer import Constraint, IfevalSpec
 from hylo_eval.verify.verdict import GradingInfraError
@@ -250,4 +252,9 @@ def test_from_an_episode_to_a_score(tests_dir: Path, workspace: Path, tmp_path: 
 def test_it_is_a_grader_with_a_short_name(tests_dir: Path, workspace: Path) -> None:
     """The protocol of the core, and the alias people type."""
     assert isinstance(VerdictGrader(SCRIPT, tests_dir, workspace), Grader)
-    assert plugins.load("graders", "verdict") is VerdictGrader
+    assert plugins.load("graders", "verdict") is make_verdict
+    (tests_dir / "verifier.toml").write_text(render_spec(SCRIPT))
+    run = RunFolder(tests_dir)
+    assert graded(make_verdict(run, str(tests_dir / "verifier.toml"), workspace=str(workspace))).value == 1.0
+    with pytest.raises(EvalError, match="cannot read the specification"):
+        make_verdict(run, str(tests_dir / "absent.toml"), source="action")
