@@ -47,7 +47,7 @@ def compare(**options: Any) -> int:
         raise EvalError("--json and --markdown are two forms of one output; choose one")
     if options["figure"] is not None and options["figure"].suffix != ".svg":
         raise EvalError(f"a figure is an SVG file, not {options['figure'].name!r}", fix="--figure comparison.svg")
-    evidence = read_pair(options, unfinished_refused=True)
+    evidence = read_pair(options, unfinished_refused=True, imported_believed=True)
     summary = _summarise(evidence, options)
     if options["figure"] is not None:
         _draw(options["figure"], evidence, summary)
@@ -73,18 +73,25 @@ def compare(**options: Any) -> int:
     return 0
 
 
-def read_pair(options: dict[str, Any], *, unfinished_refused: bool) -> PairedEvidence:
+def read_pair(options: dict[str, Any], *, unfinished_refused: bool, imported_believed: bool = False) -> PairedEvidence:
     """Read the two runs that ``candidate``, ``parent`` and the options of evidence name.
+
+    With ``imported_believed`` the logs are believed where a run was imported, as with ``--log-only``: the evidence says
+    so. Otherwise that has to be asked for.
 
     Raises:
         EvidenceRefused: They are not comparable.
         EvalError: One of them cannot be read.
     """
     from hylo_eval.compare.comparability import pair_evidence
-    from hylo_eval.evaluation.comparing import find_run, read_evidence
+    from hylo_eval.evaluation.comparing import find_run, is_imported, read_evidence
 
     runs = [find_run(options[side], options["run_root"]) for side in ("candidate", "parent")]
-    candidate, parent = (read_evidence(run, traces=not options["log_only"]) for run in runs)
+    log_only = options["log_only"]
+    imported = [] if log_only else [run for run in runs if is_imported(run)]
+    if imported and not imported_believed:
+        raise EvalError(f"{imported[0].path} was imported: there are no traces to check its log by", fix="--log-only")
+    candidate, parent = (read_evidence(run, traces=not (log_only or imported)) for run in runs)
     return pair_evidence(
         candidate,
         parent,

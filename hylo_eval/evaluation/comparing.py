@@ -29,6 +29,8 @@ from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 
 UNKNOWN_RENDERER: Final = "unknown"
+IMPORTED: Final = "imported"
+"""The member of a manifest that says from which file the run was imported: it has no traces."""
 
 
 def find_run(name: str, run_root: Path) -> RunFolder:
@@ -47,6 +49,15 @@ def find_run(name: str, run_root: Path) -> RunFolder:
     raise EvalError(
         f"there is no run {name!r}{did_you_mean(name, known)}", fix=f"name a run folder, or a run in {run_root}"
     )
+
+
+def is_imported(run: RunFolder) -> bool:
+    """Whether a run was imported: a log without traces.
+
+    Raises:
+        EvalError: Its manifest cannot be read.
+    """
+    return IMPORTED in read_manifest(run.manifest)
 
 
 def read_evidence(run: RunFolder, *, traces: bool = True) -> RunEvidence:
