@@ -15,7 +15,7 @@ from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.exchange.inspect_robots import encode_inspect_robots, to_inspect_robots
 from hylo_eval.exchange.inspect_robots_import import read_inspect_robots
 from tests.hylo_eval.evallog.logs import build, golden, sample
-from tests.hylo_eval.evallog.test_files import logs
+from tests.hylo_eval.evallog.test_files import logs, unhurried
 
 FOREIGN = {
     "version": 1,
@@ -60,6 +60,7 @@ def written(tmp_path: Path, log: EvalLog) -> Path:
     return path
 
 
+@unhurried
 @given(log=logs())
 def test_what_was_exported_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, log: EvalLog) -> None:
     """Every score, explanation, digest and statistic."""
