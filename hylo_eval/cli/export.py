@@ -49,21 +49,30 @@ def export(**options: Any) -> int:
     if form == "lerobot":
         _export_lerobot(source, output, options["fps"])
         return 0
-    write_new(output, _encode(source, form))
+    write_new(output, _encode(source, form, output))
     console().print(f"{printable_line(str(output))}: {len(source.log.samples)} episodes")
     return 0
 
 
-def _encode(source: ExportSource, form: str) -> bytes:
+def _encode(source: ExportSource, form: str, output: Path) -> bytes:
     if form == "evallog-v0.1":
         from hylo_eval.evallog import v01
 
         return v01.encode_evallog(v01.flatten(source.log))
     if form == "inspect-robots":
         from hylo_eval.exchange.inspect_robots import encode_inspect_robots
+        from hylo_eval.exchange.inspect_robots_frames import write_frames
         from hylo_eval.exchange.outline import outline
 
-        return encode_inspect_robots(source.log, lambda sample: outline(source.trace(sample)))
+        if output.exists():
+            raise EvalError(f"{output} exists already; nothing is written over", fix="choose another -o")
+        shown = write_frames(source, output.parent / "frames" / output.stem)
+        return encode_inspect_robots(
+            source.log,
+            lambda sample: outline(source.trace(sample)),
+            transcripts=shown,
+            frames_dir=f"frames/{output.stem}" if shown else None,
+        )
     if form == "junit":
         from hylo_eval.exchange.junit import encode_junit
 

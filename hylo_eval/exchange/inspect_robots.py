@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import orjson
 
@@ -28,18 +28,34 @@ _REASONS: Final[Mapping[str, str]] = {"success": "success", "horizon": "max_step
 """Why an episode ended: our word -> theirs; others stay as they are."""
 
 
-def encode_inspect_robots(log: EvalLog, outline_of: Callable[[Sample], EpisodeOutline] | None = None) -> bytes:
+Transcripts: TypeAlias = "Mapping[str, list[dict[str, Any]]]"
+"""Instance key -> messages; see :mod:`hylo_eval.exchange.inspect_robots_frames`."""
+
+
+def encode_inspect_robots(
+    log: EvalLog,
+    outline_of: Callable[[Sample], EpisodeOutline] | None = None,
+    *,
+    transcripts: Transcripts | None = None,
+    frames_dir: str | None = None,
+) -> bytes:
     """The document.
 
     Args:
         log: What to export.
         outline_of: Instruction and end of an episode, from its trace; None leaves them out.
+        transcripts: Messages that show an episode's frames.
+        frames_dir: Where the frames are, ``frames/<name>`` beside the document; None without frames.
     """
-    return orjson.dumps(to_inspect_robots(log, outline_of), option=orjson.OPT_INDENT_2) + b"\n"
+    document = to_inspect_robots(log, outline_of)
+    document["stats"]["frames_dir"] = frames_dir
+    for scene in document["samples"]:
+        scene["policy_transcripts"] = [(transcripts or {}).get(scene["scene_id"])]
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n"
 
 
 def to_inspect_robots(log: EvalLog, outline_of: Callable[[Sample], EpisodeOutline] | None = None) -> dict[str, Any]:
-    """The document as JSON; see :func:`encode_inspect_robots`."""
+    """The document as JSON, without frames; see :func:`encode_inspect_robots`."""
     manifest = thaw(log.eval.manifest)
     statuses = Counter(_scene_status(sample) for sample in log.samples)
     return {

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 PEER = "inspect-robots==0.60.0"
+INSPECT_AI = "inspect-ai>=0.3.100"
 SCRIPTS = Path(__file__).parents[3] / "shared" / "peers"
 """Beside the checkout: the peer's side of each measurement."""
 
@@ -17,13 +18,24 @@ SCRIPTS = Path(__file__).parents[3] / "shared" / "peers"
 @pytest.fixture(scope="session")
 def peer_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An interpreter with the peer: the one HYLO_PEER_INSPECT_ROBOTS names, or one made for this run."""
-    given = os.environ.get("HYLO_PEER_INSPECT_ROBOTS")
+    return python_with(PEER, "HYLO_PEER_INSPECT_ROBOTS", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def inspect_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with inspect-ai: the one HYLO_PEER_INSPECT_AI names, or one made for this run."""
+    return python_with(INSPECT_AI, "HYLO_PEER_INSPECT_AI", tmp_path_factory)
+
+
+def python_with(package: str, variable: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter that an environment variable names, or a new virtual environment with a package."""
+    given = os.environ.get(variable)
     if given:
         return Path(given)
     folder = tmp_path_factory.mktemp("peer")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PEER], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package], check=True)
     return python
 
 
