@@ -96,12 +96,13 @@ def keep_record(run_root: Path, document: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _read_pair(options: Mapping[str, Any], names: Sequence[str]) -> PairedEvidence:
+    """Read two runs. The logs are believed where one was imported, as with ``--log-only``: the evidence says so."""
     from hylo_eval.compare.comparability import pair_evidence
-    from hylo_eval.evaluation.comparing import find_run, read_evidence
+    from hylo_eval.evaluation.comparing import find_run, is_imported, read_evidence
 
-    candidate, parent = (
-        read_evidence(find_run(name, options["run_root"]), traces=not options["log_only"]) for name in names
-    )
+    runs = [find_run(name, options["run_root"]) for name in names]
+    traces = not (options["log_only"] or any(map(is_imported, runs)))
+    candidate, parent = (read_evidence(run, traces=traces) for run in runs)
     return pair_evidence(
         candidate, parent, allow=options["allow"], intersect=options["intersect"], unfinished_refused=True
     )

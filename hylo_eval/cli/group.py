@@ -22,6 +22,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "index": ("hylo_eval.cli.index:index", "Bring the index of the runs up to date (SQLite)."),
     "ls": ("hylo_eval.cli.ls:ls", "List the runs of a run root."),
     "show": ("hylo_eval.cli.show:show", "Show a run or an episode."),
+    "export": ("hylo_eval.cli.export:export", "Write a run's log in a form that other tools read."),
+    "import": ("hylo_eval.cli.import_:import_", "Make a run of another tool's log."),
     "compare": ("hylo_eval.cli.compare:compare", "Compare two runs, pair by pair, for people."),
     "diff": ("hylo_eval.cli.diff:diff", "Say where one episode parts between two runs."),
     "gate": ("hylo_eval.cli.gate:gate", "Decide whether a candidate may replace its parent, for CI."),

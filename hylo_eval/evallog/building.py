@@ -96,7 +96,7 @@ def summarise_samples(samples: Sequence[Sample], scorers: Mapping[str, ScorerDec
         n_scored=first.n_scored if first else 0,
         n_modified=sum(bool(sample.differences) for sample in samples),
         overall=overall,
-        macro={name: _macro(name, tasks) for name in scorers},
+        macro={name: _macro(name, declaration, tasks) for name, declaration in scorers.items()},
         tasks={task_id: _statistics(members, scorers) for task_id, members in tasks.items()},
         tags={tag: _statistics(members, scorers) for tag, members in sorted(tags.items())},
         other={},
@@ -136,7 +136,7 @@ def score_statistics(name: str, declaration: ScorerDeclaration, scores: Iterable
     )
 
 
-def _macro(name: str, tasks: Mapping[str, Sequence[Sample]]) -> MacroMean:
+def _macro(name: str, declaration: ScorerDeclaration, tasks: Mapping[str, Sequence[Sample]]) -> MacroMean:
     numbers = {
         task_id: [value for sample in members if (value := sample.value(name)) is not None]
         for task_id, members in tasks.items()
@@ -147,7 +147,7 @@ def _macro(name: str, tasks: Mapping[str, Sequence[Sample]]) -> MacroMean:
         mean=mean_of(means),
         n_tasks=len(tasks),
         n_tasks_scored=len(scored),
-        interval=_bootstrap(stratified_interval(scored)),
+        interval=None if declaration.binary is None else _bootstrap(stratified_interval(scored)),
     )
 
 

@@ -7,17 +7,20 @@ it; one that was written again with other white space is read all the same, only
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import attrs
 import orjson
 
 from hylo_core.errors import ContractError, SchemaError
 from hylo_core.schema import EVALLOG_SCHEMA, EVALLOG_V01, migrate
+from hylo_core.score import Score
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog import v01
 from hylo_eval.evallog.document import parse_object, read_bytes
-from hylo_eval.evallog.v02 import EvalLog, LogHeader, Sample
+from hylo_eval.evallog.v02 import EvalLog, LoggedState, LogHeader, Sample
 from hylo_eval.traces.files import write_atomically
 
 MAX_HEADER_BYTES: Final = 64 * 1024**2
@@ -26,12 +29,17 @@ MAX_HEADER_BYTES: Final = 64 * 1024**2
 _BEGINNING: Final = b'{"version":"%b",' % EVALLOG_SCHEMA.encode()
 _OPENING: Final = b',"samples":['
 _CLOSING: Final = b"]}\n"
+_FIELDS: Final = tuple(field.name for field in attrs.fields(Sample))
+_OMITTED: Final[Mapping[str, tuple[Any, ...]]] = {
+    field.name: (field.default,) for field in attrs.fields(Sample) if field.default is not attrs.NOTHING
+}
+"""The values of a sample's members that are left out of the file."""
 
 
 def encode_evallog(log: EvalLog) -> bytes:
     """The document of a log."""
     header = orjson.dumps({"version": EVALLOG_SCHEMA, **log.header().to_dict()})
-    samples = b",\n".join(orjson.dumps(sample.to_dict()) for sample in log.samples)
+    samples = b",\n".join(map(_encode_sample, log.samples))
     return b"".join((header[:-1], _OPENING, b"\n", samples, b"\n" if samples else b"", _CLOSING))
 
 
@@ -115,9 +123,47 @@ def _sample(line: bytes, number: int, path: Path, *, last: bool) -> Sample:
         raise EvalError(f"{path}:{number + 1}: is not JSON: {wrong}")
     members = parse_object(line if last else line[:-1], path, number + 1)
     try:
+        return _build_sample(members)
+    except (ContractError, TypeError, AttributeError):
+        pass  # the strict reader says what is wrong, and where
+    try:
         return Sample.from_dict(members)
     except ContractError as error:
         raise error.under(f"samples[{number - 1}]", source=f"{path}:{number + 1}") from None
+
+
+def _build_sample(members: Mapping[str, Any]) -> Sample:
+    """A sample without the general reader, which takes six times as long: a log may hold a hundred thousand.
+
+    Raises:
+        ContractError, TypeError, AttributeError: It breaks the schema.
+    """
+    built: dict[str, Any] = dict(members)
+    built["scores"] = {name: Score(**score) for name, score in members.get("scores", {}).items()}
+    if built.get("initial_state") is not None:
+        built["initial_state"] = LoggedState(**built["initial_state"])
+    return Sample(**built)
+
+
+def _encode_sample(sample: Sample) -> bytes:
+    """The bytes of ``sample.to_dict()``, made in a tenth of the time."""
+    members: dict[str, Any] = {
+        name: value for name in _FIELDS if (value := getattr(sample, name)) not in _OMITTED.get(name, ())
+    }
+    members["scores"] = {name: _plain_score(score) for name, score in sample.scores.items()}
+    if sample.initial_state is not None:
+        state = sample.initial_state
+        members["initial_state"] = {"task": state.task, "state": state.state, "model": state.model}
+    return orjson.dumps(members, default=dict)
+
+
+def _plain_score(score: Score) -> dict[str, Any]:
+    members: dict[str, Any] = {"value": score.value}
+    if score.explanation:
+        members["explanation"] = score.explanation
+    if score.metadata:
+        members["metadata"] = score.metadata
+    return members
 
 
 def _current(members: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from v0.1 has no references, digests or intervals, and says so by None or an emp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import attrs

@@ -30,6 +30,8 @@ from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 
 UNKNOWN_RENDERER: Final = "unknown"
+IMPORTED: Final = "imported"
+"""The member of a manifest that says from which file the run was imported: it has no traces."""
 
 
 def find_run(name: str, run_root: Path) -> RunFolder:
@@ -57,6 +59,15 @@ def read_conditions(run: RunFolder) -> RunConditions:
         EvalError: The manifest is missing, cannot be read or breaks its schema.
     """
     return _conditions(read_manifest(run.manifest), run.manifest, log_sha256="")
+
+
+def is_imported(run: RunFolder) -> bool:
+    """Whether a run was imported: a log without traces.
+
+    Raises:
+        EvalError: Its manifest cannot be read.
+    """
+    return IMPORTED in read_manifest(run.manifest)
 
 
 def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False) -> RunEvidence:

@@ -12,7 +12,7 @@ from hylo_eval.compare.evidence import PairedEvidence, RunConditions
 from hylo_eval.compare.gate import GateOutcome, GatePolicy, apply_policy
 from hylo_eval.compare.ledger import Ledger, RecordedLook
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.comparing import read_evidence
+from hylo_eval.evaluation.comparing import is_imported, read_evidence
 from hylo_eval.evaluation.declaration import declare, refuse_mixing
 from hylo_eval.evaluation.ledger_files import read_ledger
 from hylo_eval.suggest import did_you_mean
@@ -65,6 +65,9 @@ def judge(
     sequential = policy.rule.sequential
 
     def paired(ours: RunFolder, theirs: RunFolder) -> PairedEvidence:
+        for run in (ours, theirs):
+            if not policy.log_only and is_imported(run):
+                raise EvalError(f"{run.path} was imported: there are no traces to check its log by", fix="--log-only")
         read = [read_evidence(run, traces=not policy.log_only, running=sequential) for run in (ours, theirs)]
         return pair_evidence(*read, allow=policy.allow, intersect=policy.intersect)
 

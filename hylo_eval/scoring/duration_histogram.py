@@ -23,14 +23,13 @@ _SMALLEST_SECONDS: Final = 1e-9
 """Durations below a nanosecond, zero among them, count as one."""
 
 
-def bucket(seconds: float) -> int:
-    """The bucket of a duration: ``i`` holds those in ``(growth ** (i - 1), growth ** i]`` seconds."""
-    return math.ceil(math.log(max(seconds, _SMALLEST_SECONDS)) / _LOG_GROWTH)
-
-
 def histogram(durations: Iterable[float]) -> Counter[int]:
-    """Durations in seconds, counted by bucket."""
-    return Counter(map(bucket, durations))
+    """Finite durations in seconds, counted by bucket: ``i`` holds ``(growth ** (i - 1), growth ** i]`` seconds."""
+    import numpy as np
+
+    seconds = np.fromiter(durations, dtype=float)
+    buckets = np.ceil(np.log(np.maximum(seconds, _SMALLEST_SECONDS)) / _LOG_GROWTH)
+    return Counter(buckets.astype(int).tolist())
 
 
 def quantile(counts: Mapping[int, int], share: float) -> float | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 import attrs
 
 from hylo_core.canonical import digest
+from hylo_core.task import TaskSpec
 from hylo_core.trace import EpisodeTrace, ResetEvent
 
 InitialState: TypeAlias = tuple[str, str, str]
@@ -38,7 +40,26 @@ def initial_state(trace: EpisodeTrace) -> InitialState | None:
     """What an episode began in; None when it never began."""
     if trace.reset is None:
         return None
-    return trace.instance.spec.digest(), state_digest(trace.reset), trace.reset.model_digest
+    return _task_digest(_Itself(trace.instance.spec)), state_digest(trace.reset), trace.reset.model_digest
+
+
+@attrs.frozen(eq=False)
+class _Itself:
+    """A task compared by identity: two that are equal to Python (1 and True) may have different digests."""
+
+    spec: TaskSpec
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and other.spec is self.spec
+
+    def __hash__(self) -> int:
+        return id(self.spec)
+
+
+@lru_cache(maxsize=64)
+def _task_digest(task: _Itself) -> str:
+    """A run has thousands of episodes of few tasks, and its reader shares their specs."""
+    return task.spec.digest()
 
 
 def state_digest(reset: ResetEvent) -> str:

@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-PEERS = {"HYLO_PEER_INSPECT_ROBOTS": "inspect-robots==0.60.0", "HYLO_PEER_VLA_EVAL": "vla-eval==0.8.0"}
+PEERS = {
+    "HYLO_PEER_INSPECT_ROBOTS": "inspect-robots==0.60.0",
+    "HYLO_PEER_VLA_EVAL": "vla-eval==0.8.0",
+    "HYLO_PEER_INSPECT_AI": "inspect-ai>=0.3.100",
+}
 """Environment variable with an interpreter that has the peer -> what is installed where it is not set."""
 SCRIPTS = Path(__file__).parents[3] / "shared" / "peers"
 """Beside the checkout: the peer's side of each measurement."""
@@ -47,3 +51,9 @@ def peer_script(request: pytest.FixtureRequest) -> Path:
     if not script.is_file():
         pytest.skip(f"the peer's side of this measurement, shared/peers/{script.name}, is not beside the checkout")
     return script
+
+
+@pytest.fixture(scope="session")
+def inspect_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with inspect-ai: the one HYLO_PEER_INSPECT_AI names, or one made for this run."""
+    return python_with("HYLO_PEER_INSPECT_AI", tmp_path_factory.mktemp("inspect_ai"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hylo_core import ContractError, SchemaError, Score
@@ -36,6 +36,10 @@ scores = st.builds(
 )
 
 
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+"""A whole log is drawn at a time."""
+
+
 @st.composite
 def logs(draw: st.DrawFn) -> EvalLog:
     """Any log that our builder can make: scorers that nobody declares binary, any text anywhere."""
@@ -60,6 +64,7 @@ def logs(draw: st.DrawFn) -> EvalLog:
     )
 
 
+@unhurried
 @given(logs())
 def test_a_log_is_read_back_as_it_was_written(log: EvalLog) -> None:
     """And what was read is written as the same bytes."""
@@ -69,6 +74,7 @@ def test_a_log_is_read_back_as_it_was_written(log: EvalLog) -> None:
     assert encode_evallog(again) == data
 
 
+@unhurried
 @given(logs())
 def test_the_file_is_one_json_document_with_a_sample_a_line(log: EvalLog) -> None:
     """Any JSON reader gets the same members; the first line alone gives all but the samples."""
@@ -77,9 +83,11 @@ def test_the_file_is_one_json_document_with_a_sample_a_line(log: EvalLog) -> Non
     assert list(document) == ["version", "status", "eval", "results", "stats", "samples"]
     assert lines[-2:] == ["]}", ""]
     assert [json.loads(line.removesuffix(",")) for line in lines[1:-2]] == document["samples"]
+    assert document["samples"] == [item.to_dict() for item in log.samples]
     assert json.loads(lines[0] + "]}") == {**document, "samples": []}
 
 
+@unhurried
 @given(logs())
 def test_down_to_v01_and_up_again_keeps_what_v01_knows(log: EvalLog) -> None:
     """Every key, number and status; and a second trip changes nothing more."""
@@ -96,6 +104,7 @@ free_results = st.dictionaries(
 )
 
 
+@unhurried
 @given(free_results, st.lists(st.dictionaries(strategies.names, st.none() | strategies.floats, max_size=3), max_size=3))
 def test_up_to_v02_and_down_again_loses_nothing(results: dict[str, Any], drawn: list[dict[str, Any]]) -> None:
     """Whatever the free results of a v0.1 log hold; only counts that are missing are counted."""

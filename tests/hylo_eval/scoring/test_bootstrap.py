@@ -6,7 +6,7 @@ import math
 from statistics import NormalDist
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hylo_eval.scoring.bootstrap import mean_interval, stratified_interval
@@ -14,6 +14,7 @@ from hylo_eval.scoring.bootstrap import mean_interval, stratified_interval
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
 
 
+@settings(deadline=None)
 @given(numbers, st.randoms())
 def test_the_interval_is_a_function_of_the_numbers_alone(values: list[float], random: object) -> None:
     """In any order, twice the same; within the smallest and largest number."""

@@ -1,0 +1,1 @@
+"""Logs and traces in the forms of other tools, and back."""
