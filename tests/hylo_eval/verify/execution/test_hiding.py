@@ -53,7 +53,7 @@ def test_also_beside_other_threads(tmp_path):
     (folder / "output_1.txt").write_text("42")
     done = threading.Event()
     seen = []
-    thread = threading.Thread(target=lambda: (done.wait(), seen.append(os.listdir(folder))))
+    thread = threading.Thread(target=lambda: (done.wait(), seen.append(sorted(folder.iterdir()))))
     thread.start()
     try:
         with hiding(folder) as launcher:
@@ -63,7 +63,7 @@ def test_also_beside_other_threads(tmp_path):
     finally:
         done.set()
         thread.join()
-    assert (shown.stdout, seen) == (b"", [["output_1.txt"]])
+    assert (shown.stdout, seen) == (b"", [[folder / "output_1.txt"]])
 
 
 @needs_namespaces
