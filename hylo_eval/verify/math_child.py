@@ -6,6 +6,7 @@ Their own time limits use ``SIGALRM`` and stop no loop in C. They are off here; 
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -15,6 +16,9 @@ from hylo_eval.verify.specs.answer import MathProfile, MathType
 from hylo_eval.verify.verdict import InvalidTask
 
 MAX_SHOWN_CHARACTERS: Final = 1000
+
+PLAIN_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,18}")
+"""A number in the form in which it is written most often."""
 
 Parsed: TypeAlias = list[Any]
 """What math-verify reads in one text: expressions, and the text itself."""
@@ -35,7 +39,7 @@ def prepare() -> None:
     import_extra("math_verify", extra="math")
     # The libraries warn about the time limits that are off on purpose.
     logging.disable(logging.CRITICAL)
-    _read_anchored("1")
+    _read_anchored("x")
 
 
 def _parse(text: str, *configurations: str) -> Parsed:
@@ -61,7 +65,13 @@ def _verify(expected: Parsed, candidate: Parsed, *, allow_set_relation: bool = F
 
 
 def _read_anchored(text: str) -> Parsed:
-    """A text read as one LaTeX expression; as written, if it is none."""
+    """A text read as one LaTeX expression; as written, if it is none.
+
+    Most answers are plain numbers, which need none of the LaTeX grammar: they are read as it would read them.
+    """
+    if PLAIN_NUMBER.fullmatch(text):
+        sympy = import_extra("sympy", extra="math")
+        return [sympy.Float(text) if "." in text else sympy.Integer(text), text]
     return _parse(f"${without_math_delimiters(text)}$") or _parse(text)
 
 
