@@ -154,8 +154,8 @@ def _degree(expression: Any) -> float:
             return 1.0
         case sympy.Add() | sympy.Mul():
             return sum(map(_degree, expression.args))
-        case sympy.Pow(base=base, exp=sympy.Rational() as exponent):
-            return _degree(base) * max(abs(exponent.p), exponent.q)
+        case sympy.Pow(exp=sympy.Rational()):
+            return _degree(expression.base) * max(abs(expression.exp.p), expression.exp.q)
         case _:
             return math.inf
 

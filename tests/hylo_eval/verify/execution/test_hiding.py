@@ -1,6 +1,7 @@
 """A hidden folder is out of a command's reach, and untouched for everybody else."""
 
 import os
+import signal
 import sys
 import threading
 
@@ -90,3 +91,28 @@ def test_strays_are_ended_as_without(tmp_path):
     with pytest.raises(ProcessLookupError):
         os.kill(int(result.stdout), 0)
     assert threading.active_count() == 1
+
+
+@needs_namespaces
+def test_a_signal_while_a_process_starts_leaves_none_behind(tmp_path, monkeypatch):
+    """The interrupt is passed on after the process that was being started has ended."""
+    (tmp_path / "cases").mkdir()
+    with hiding(tmp_path / "cases") as launcher:
+        waiting = launcher._answered.wait
+        monkeypatch.setattr(launcher._answered, "wait", interrupted_once(waiting))
+        with pytest.raises(KeyboardInterrupt):
+            launcher.popen(args=["sleep", "300"])
+        assert launcher._outcome.returncode == -signal.SIGKILL
+        assert run_command(["true"], cwd=tmp_path, timeout_seconds=30.0, launcher=launcher).succeeded
+
+
+def interrupted_once(wait):
+    """The first wait is cut short by an interrupt; the others are as they were."""
+    interrupts = [KeyboardInterrupt()]
+
+    def waited():
+        if interrupts:
+            raise interrupts.pop()
+        return wait()
+
+    return waited
