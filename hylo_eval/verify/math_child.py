@@ -5,6 +5,8 @@ Their own time limits use ``SIGALRM`` and stop no loop in C. They are off here; 
 
 from __future__ import annotations
 
+import math
+import re
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -15,8 +17,14 @@ from hylo_eval.verify.verdict import InvalidTask
 
 MAX_SHOWN_CHARACTERS: Final = 1000
 
+PLAIN_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,18}")
+"""A number in the form in which it is written most often."""
+
 Parsed: TypeAlias = list[Any]
 """What math-verify reads in one text: expressions, and the text itself."""
+
+_SMALL_DEGREE: Final = 64
+"""Degree up to which a reference is read and compared in no time."""
 
 _SET_TYPES: Final = frozenset({MathType.SET, MathType.INTERVAL})
 _CLOSERS: Final = {"(": ")", "[": "]", "{": "}"}
@@ -31,7 +39,7 @@ def prepare() -> None:
     import_extra("math_verify", extra="math")
     # The libraries warn about the time limits that are off on purpose.
     logging.disable(logging.CRITICAL)
-    _read_anchored("1")
+    _read_anchored("x")
 
 
 def _parse(text: str, *configurations: str) -> Parsed:
@@ -57,7 +65,13 @@ def _verify(expected: Parsed, candidate: Parsed, *, allow_set_relation: bool = F
 
 
 def _read_anchored(text: str) -> Parsed:
-    """A text read as one LaTeX expression; as written, if it is none."""
+    """A text read as one LaTeX expression; as written, if it is none.
+
+    Most answers are plain numbers, which need none of the LaTeX grammar: they are read as it would read them.
+    """
+    if PLAIN_NUMBER.fullmatch(text):
+        sympy = import_extra("sympy", extra="math")
+        return [sympy.Float(text) if "." in text else sympy.Integer(text), text]
     return _parse(f"${without_math_delimiters(text)}$") or _parse(text)
 
 
@@ -117,11 +131,33 @@ def check_reference(expected: str, math_type: str, profile: str) -> None:
     """Raises InvalidTask for a reference that math-verify cannot read.
 
     Reading evaluates little, so the reference is also compared with a number: one that has no end, such as
-    ``9^{9^{9}}``, must show here and not in the comparison with a candidate.
+    ``9^{9^{9}}``, must show here and not in the comparison with a candidate. One that is small enough for any
+    comparison to end needs none.
     """
-    one = _read_anchored("1")
     for reading in _reference(expected, MathType(math_type), MathProfile(profile)):
-        _verify(reading, one)
+        if sum(map(_degree, reading)) > _SMALL_DEGREE:
+            _verify(reading, _read_anchored("1"))
+
+
+def _degree(expression: Any) -> float:
+    """How many factors a polynomial or a number has when it is written out; infinite for anything else.
+
+    A number counts by its digits, and every level of a power multiplies.
+    """
+    sympy = import_extra("sympy", extra="math")
+    match expression:
+        case str():
+            return 0.0
+        case sympy.Rational():
+            return (expression.p.bit_length() + expression.q.bit_length()) / 32 + 1
+        case sympy.Symbol() | sympy.NumberSymbol() | sympy.Float():
+            return 1.0
+        case sympy.Add() | sympy.Mul():
+            return sum(map(_degree, expression.args))
+        case sympy.Pow(exp=sympy.Rational()):
+            return _degree(expression.base) * max(abs(expression.exp.p), expression.exp.q)
+        case _:
+            return math.inf
 
 
 def grade_expression(

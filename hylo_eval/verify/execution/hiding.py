@@ -26,7 +26,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
     from pathlib import Path
 
 _CLONE_NEWNS: Final = 0x00020000
@@ -39,7 +39,7 @@ _PR_CAPBSET_DROP: Final = 24
 _CAP_SYS_PTRACE: Final = 19
 _CAP_SYS_ADMIN: Final = 21
 
-_Outcome: TypeAlias = "subprocess.Popen[bytes] | Exception | None"
+_Outcome: TypeAlias = "subprocess.Popen[bytes] | BaseException | None"
 
 
 class Launcher(threading.Thread):
@@ -52,46 +52,46 @@ class Launcher(threading.Thread):
         super().__init__(name="verify-launcher", daemon=True)
         self._folder = folder
         self._requests: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
-        self._outcomes: SimpleQueue[_Outcome] = SimpleQueue()
+        # An event and not a second queue: a signal may come between taking an outcome and keeping it.
+        self._answered = threading.Event()
+        self._outcome: _Outcome = None
 
     def run(self) -> None:
         """Covers the folder, then serves until it is told to end."""
-        failed: _Outcome = RuntimeError("the launcher died")
         try:
             _cover(self._folder)
-            failed = None
         except OSError as error:
-            failed = error
-        finally:
-            self._outcomes.put(failed)
-        while failed is None and (request := self._requests.get()) is not None:
-            outcome: _Outcome = RuntimeError("the launcher died")
-            try:
-                outcome = subprocess.Popen(**request)
-            except (OSError, ValueError, subprocess.SubprocessError) as error:
-                outcome = error
-            finally:  # whatever happens, nobody waits for ever
-                self._outcomes.put(outcome)
+            self._answer(error)
+            return
+        self._answer(None)
+        while (request := self._requests.get()) is not None:
+            self._answer(_started(request))
 
     def popen(self, **arguments: Any) -> subprocess.Popen[bytes]:
         """As ``subprocess.Popen``, with its exceptions."""
+        self._answered.clear()
         self._requests.put(arguments)
         try:
-            outcome = self._outcomes.get()
+            self._answered.wait()
         except BaseException:  # a signal: the process that is being started must not be left behind
-            outcome = self._outcomes.get()
-            if isinstance(outcome, subprocess.Popen):
-                outcome.kill()
-                outcome.wait()
+            self._answered.wait()
+            if isinstance(self._outcome, subprocess.Popen):
+                self._outcome.kill()
+                self._outcome.wait()
             raise
-        if isinstance(outcome, subprocess.Popen):
-            return outcome
-        raise outcome or RuntimeError("the launcher has ended")
+        if isinstance(self._outcome, subprocess.Popen):
+            return self._outcome
+        raise self._outcome or RuntimeError("the launcher started nothing")
 
     def covered(self) -> bool:
         """Begins; whether the folder is now hidden from what this starts."""
         self.start()
-        return self._outcomes.get() is None
+        self._answered.wait()
+        return self._outcome is None
+
+    def _answer(self, outcome: _Outcome) -> None:
+        self._outcome = outcome
+        self._answered.set()
 
     def end(self) -> None:
         """Ends the thread, and with it its namespace."""
@@ -128,6 +128,14 @@ def is_possible() -> bool:
 def runs_alone() -> bool:
     """Whether this thread is the only one of the process that may start children of its own accord."""
     return sum(not isinstance(thread, Launcher) for thread in threading.enumerate()) == 1
+
+
+def _started(arguments: Mapping[str, Any]) -> subprocess.Popen[bytes] | BaseException:
+    try:
+        process: Any = subprocess.Popen(**arguments)
+    except BaseException as error:  # noqa: BLE001 - it is raised where the process was asked for
+        return error
+    return process
 
 
 def _cover(folder: Path | str) -> None:

@@ -1,6 +1,7 @@
 """A hidden folder is out of a command's reach, and untouched for everybody else."""
 
 import os
+import signal
 import sys
 import threading
 
@@ -53,7 +54,7 @@ def test_also_beside_other_threads(tmp_path):
     (folder / "output_1.txt").write_text("42")
     done = threading.Event()
     seen = []
-    thread = threading.Thread(target=lambda: (done.wait(), seen.append(os.listdir(folder))))
+    thread = threading.Thread(target=lambda: (done.wait(), seen.append(sorted(folder.iterdir()))))
     thread.start()
     try:
         with hiding(folder) as launcher:
@@ -63,7 +64,7 @@ def test_also_beside_other_threads(tmp_path):
     finally:
         done.set()
         thread.join()
-    assert (shown.stdout, seen) == (b"", [["output_1.txt"]])
+    assert (shown.stdout, seen) == (b"", [[folder / "output_1.txt"]])
 
 
 @needs_namespaces
@@ -90,3 +91,28 @@ def test_strays_are_ended_as_without(tmp_path):
     with pytest.raises(ProcessLookupError):
         os.kill(int(result.stdout), 0)
     assert threading.active_count() == 1
+
+
+@needs_namespaces
+def test_a_signal_while_a_process_starts_leaves_none_behind(tmp_path, monkeypatch):
+    """The interrupt is passed on after the process that was being started has ended."""
+    (tmp_path / "cases").mkdir()
+    with hiding(tmp_path / "cases") as launcher:
+        waiting = launcher._answered.wait
+        monkeypatch.setattr(launcher._answered, "wait", interrupted_once(waiting))
+        with pytest.raises(KeyboardInterrupt):
+            launcher.popen(args=["sleep", "300"])
+        assert launcher._outcome.returncode == -signal.SIGKILL
+        assert run_command(["true"], cwd=tmp_path, timeout_seconds=30.0, launcher=launcher).succeeded
+
+
+def interrupted_once(wait):
+    """The first wait is cut short by an interrupt; the others are as they were."""
+    interrupts = [KeyboardInterrupt()]
+
+    def waited():
+        if interrupts:
+            raise interrupts.pop()
+        return wait()
+
+    return waited

@@ -57,5 +57,5 @@ def test_found_files_stay_inside(tmp_path):
     (tests_dir / "cases/input_3.txt").symlink_to(tmp_path / "outside/input_1.txt")
     (tests_dir / "away").symlink_to(tmp_path / "outside")
     for path in (tests_dir / "cases/input_3.txt", tests_dir / "away/input_1.txt"):
-        with pytest.raises(InvalidTask, match="case .* leads out"):
+        with pytest.raises(InvalidTask, match="leads out"):
             check_inside(tests_dir, [*inside, path], what="case")

@@ -1,10 +1,13 @@
 """Mode math."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hylo_eval.verify import bounded_call
+from hylo_eval.verify import bounded_call, math_child
 from hylo_eval.verify.candidate import candidate_spec, grade_candidate
 from hylo_eval.verify.modes import math as math_mode
+from hylo_eval.verify.specs.answer import MathProfile, MathType
 from hylo_eval.verify.verdict import InvalidTask, Status
 
 
@@ -59,6 +62,21 @@ def test_a_different_expression_scores_zero(candidate, expected, parameters):
 def test_a_reference_that_cannot_be_read_or_has_no_value_is_the_tasks_fault(candidate, reference):
     """It is reported whatever the answer, the empty one too."""
     assert graded(candidate, reference).status is Status.INVALID_TASK
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.from_regex(math_child.PLAIN_NUMBER, fullmatch=True), st.sampled_from(list(MathProfile)))
+def test_every_number_that_is_taken_unread_can_be_read(number, profile):
+    """What spares a round trip never spares a refusal."""
+    assert math_mode._reference_defect(number, MathType.SCALAR, profile) is None
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.from_regex(math_child.PLAIN_NUMBER, fullmatch=True))
+def test_a_plain_number_is_read_as_the_grammar_reads_it(number):
+    """Type, value and precision are the same with and without the LaTeX parser."""
+    sympy = pytest.importorskip("sympy")
+    assert sympy.srepr(math_child._read_anchored(number)) == sympy.srepr(math_child._parse(f"${number}$"))
 
 
 @pytest.mark.parametrize("profile", ["boxed", "raw"])
