@@ -74,6 +74,7 @@ def task_chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
         },
         showlegend=len(runs) > 1,
         barmode="group",
+        bargap=0.35,
     )
 
 
@@ -167,6 +168,7 @@ def safety_chart(runs: Sequence[RunSummary]) -> dict[str, Any] | None:
         yaxis={"automargin": True},
         showlegend=len(runs) > 1,
         barmode="group",
+        bargap=0.35,
     )
 
 
