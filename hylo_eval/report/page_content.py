@@ -37,6 +37,11 @@ class Chart:
         """Whether there is anything to draw."""
         return self.figure is not None
 
+    @property
+    def tall(self) -> bool:
+        """Whether it is shown in a part of the page that scrolls."""
+        return self.figure is not None and self.figure["layout"]["height"] > charts.TALL
+
 
 @attrs.frozen(kw_only=True)
 class Cell:
