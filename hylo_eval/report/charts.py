@@ -18,6 +18,8 @@ from hylo_eval.report.text import percent, printable_line
 
 MAX_BARS: Final = 200
 """Tasks that are drawn; the table beside the chart has them all."""
+TALL: Final = 640
+"""Pixels from which on a chart scrolls within the page; its axis then stands above it."""
 _BINS_A_DECADE: Final = 8
 _SHORTEST: Final = 1e-7
 """Seconds below which a reply time is as good as none."""
@@ -62,10 +64,13 @@ def task_chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
                 "marker": {"color": f"run-{place}"},
             }
         )
+    height = 90 + len(tasks) * (14 + 16 * len(runs))
+    axis = {"title": {"text": "success, %, with 95 % interval (Wilson)"}, "range": [0, 103]}
     return _figure(
         traces,
-        height=90 + len(tasks) * (14 + 16 * len(runs)),
-        xaxis={"title": {"text": "success, %, with 95 % interval (Wilson)"}, "range": [0, 103]},
+        height=height,
+        xaxis={**axis, "side": "top"} if height > TALL else axis,
+        margin={"l": 56, "r": 12, "t": 60 if height > TALL else 10, "b": 42},
         yaxis={
             "autorange": "reversed",
             "automargin": True,
@@ -74,6 +79,7 @@ def task_chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
         },
         showlegend=len(runs) > 1,
         barmode="group",
+        bargap=0.35,
     )
 
 
@@ -167,6 +173,7 @@ def safety_chart(runs: Sequence[RunSummary]) -> dict[str, Any] | None:
         yaxis={"automargin": True},
         showlegend=len(runs) > 1,
         barmode="group",
+        bargap=0.35,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import attrs
 
+from hylo_eval.compare.summary import KNOWN_METRICS
 from hylo_eval.report import charts
 from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
 from hylo_eval.report.text import number, printable_line
@@ -35,6 +36,11 @@ class Chart:
     def drawn(self) -> bool:
         """Whether there is anything to draw."""
         return self.figure is not None
+
+    @property
+    def tall(self) -> bool:
+        """Whether it is shown in a part of the page that scrolls."""
+        return self.figure is not None and self.figure["layout"]["height"] > charts.TALL
 
 
 @attrs.frozen(kw_only=True)
@@ -191,7 +197,8 @@ def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
     chunk, replan = record.text("agent", "spec", "chunk_length"), record.text("agent", "spec", "replan")
     # Members equal to their default are left out of a contract's JSON.
     yield "chunk length, replan", " and ".join("1" if value == "unknown" else value for value in (chunk, replan))
-    yield "control rate", f"{record.text('env', 'spec', 'control_hz')} Hz"
+    hertz = record.value("env", "spec", "control_hz")
+    yield "control rate", "unknown" if hertz is None else f"{hertz} Hz"
     yield "renderer", record.text("renderer")
     states = run.initial_states
     again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
@@ -204,7 +211,8 @@ def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
     yield "versions", ", ".join(f"{name} {version}" for name, version in _members(record.value("versions")))
     yield "config digest", record.text("config_digest")
     for score in run.scores:
-        mean = "-" if score.mean is None else number(score.mean)
+        known = KNOWN_METRICS.get(score.name)
+        mean = "-" if score.mean is None else number(score.mean, known.unit if known else "")
         yield f"score {score.name}", f"{mean} (mean of {score.n_scored} of {score.n_episodes})"
 
 

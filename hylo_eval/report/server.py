@@ -8,6 +8,7 @@ videos; no listing.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import threading
@@ -54,11 +55,11 @@ class RunView:
 
     def version(self) -> str:
         """The state of the run: another one when an episode or a log has come. Looks at names alone."""
-        seen = [
-            f"{path.name}:{path.stat().st_mtime_ns}"
-            for path in (self.folder.evallog, self.folder.partial_evallog)
-            if path.exists()
-        ]
+        seen: list[str] = []
+        for path in (self.folder.evallog, self.folder.partial_evallog):
+            # It may be renamed while it is looked at.
+            with contextlib.suppress(FileNotFoundError):
+                seen.append(f"{path.name}:{path.stat().st_mtime_ns}")
         episodes = sorted(path.name for path in self.folder.episodes.glob("*.jsonl"))
         videos = sorted(path.name for path in self.folder.videos.glob("*.mp4"))
         return hashlib.sha256("\n".join([*seen, *episodes, *videos]).encode()).hexdigest()[:16]
@@ -149,6 +150,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_video(parts[1])
         else:
             self._send_or_miss(None, "")
+
+    def handle(self) -> None:
+        """Answer; a browser that has left while it was answered is no news either."""
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            super().handle()
 
     do_HEAD = do_GET  # noqa: N815 - the name is the standard library's
 

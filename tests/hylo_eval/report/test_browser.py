@@ -130,11 +130,13 @@ def test_two_videos_run_in_step(browser: Page, pair: str) -> None:
 
 
 def test_a_page_that_was_moved_says_that_its_videos_are_not_there(browser: Page, tmp_path: Path) -> None:
-    """Where they did not fit in and their link leads nowhere, words stand in their place."""
+    """Those that did not fit in play from beside it; where their link leads nowhere, words stand in their place."""
     pytest.importorskip("av")
     run = write_picture_run(tmp_path / "runs", "run", count=1).run
     path = tmp_path / "page.html"
     page = render_page([summary_of(run)], options=PageOptions(path=path, max_episodes=0))
+    browser.open(f"{write(path, page)}#e=0,0")
+    browser.wait("document.querySelector('#episode video')?.readyState >= 2")
     shutil.rmtree(run.videos)
     browser.open(f"{write(path, page)}#e=0,0")
     browser.wait("document.getElementById('episode-body').innerText.includes('not in this page and not at')")
