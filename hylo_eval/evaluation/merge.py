@@ -153,6 +153,7 @@ def _fill(plan: MergePlan, run: RunFolder, run_id: str, *, link: bool, fsync: bo
                 missing.append(Missing(shard=shard.name, keys=(result.key,), reason=damage))
             elif not any(attempt.ending in _FINAL for attempt in history.attempts):
                 unfinished.append(result.key)
+        _bring_videos(shard.run, run, link=link)
         if unfinished:
             missing.append(Missing(shard=shard.name, keys=tuple(unfinished), reason=f"not run yet in {shard.run.path}"))
     queue = RunQueue.create(
@@ -245,6 +246,16 @@ def _bring(attempt: Attempt, shard: RunFolder, run: RunFolder, *, link: bool) ->
     if fault:
         target.unlink()
     return fault
+
+
+def _bring_videos(shard: RunFolder, run: RunFolder, *, link: bool) -> None:
+    """Bring ``videos/<episode_id>.<camera>.mp4`` of every trace that came over; nothing rests on them."""
+    for source in sorted((shard.path / "videos").glob("*.mp4")):
+        episode = source.name.removesuffix(".mp4").rpartition(".")[0]
+        if source.is_file() and not source.is_symlink() and run.trace(episode).exists():
+            target = run.path / "videos" / source.name
+            target.parent.mkdir(exist_ok=True)
+            _copy(source, target, link=link)
 
 
 def _copy(source: Path, target: Path, *, link: bool) -> None:

@@ -205,6 +205,17 @@ def test_traces_are_copied_or_linked(runs, tmp_path):
         assert trace.read_bytes() == source.read_bytes()
 
 
+def test_videos_come_with_their_traces(parts, tmp_path):
+    """One whose episode is not there stays where it is."""
+    trace = next(parts[0].episodes.iterdir()).name.removesuffix(".jsonl")
+    folder = parts[0].path / "videos"
+    folder.mkdir()
+    for name in (f"{trace}.wrist.mp4", "lost-0123456789.1.wrist.mp4", "notes.txt"):
+        (folder / name).write_text("film")
+    run = merge_runs(tmp_path, *parts).result.run
+    assert [path.name for path in (run.path / "videos").iterdir()] == [f"{trace}.wrist.mp4"]
+
+
 def refusal(root: Path, *parts: RunFolder, **options: Any) -> EvalError:
     """Why a merge is refused; nothing is left behind."""
     before = sorted(root.iterdir())
