@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 MARK = "HYLO_FAULTS_MARK"
 PATIENCE_SECONDS = 90.0
 """How long a condition is waited for before a test fails; on a machine with nothing else to do it takes a moment."""
-SHORT_DEADLINES = {"make": 15, "reset": 3, "step": 3, "act": 4, "close": 3}
+SHORT_DEADLINES = {"make": 20, "reset": 5, "step": 5, "act": 6, "close": 5}
 NO_DEADLINES = dict.fromkeys(SHORT_DEADLINES, 3600)
 
 

@@ -11,7 +11,13 @@ import pytest
 
 from hylo_eval import read_trace
 from hylo_eval.queue import Ending, State
-from tests.faults.disturbed import Disturbed
+from tests.faults.disturbed import SHORT_DEADLINES, Disturbed
+
+
+def late(phase: str) -> str:
+    """The error of an attempt that was ended for its deadline."""
+    return f"{phase}: DeadlineExceeded: outlasted its deadline of {SHORT_DEADLINES[phase]} s in {phase}"
+
 
 LOST = {
     "segfault-step": ("worker_lost", "step: WorkerLost: died: SIGSEGV"),
@@ -19,17 +25,17 @@ LOST = {
     "kill-act": ("worker_lost", "act: WorkerLost: died: SIGKILL"),
     "leave-step": ("worker_lost", "step: WorkerLost: died: exit code 0"),
     "orphan-step": ("worker_lost", "step: WorkerLost: died: SIGKILL"),
-    "hang-make": ("timeout", "make: DeadlineExceeded: outlasted its deadline of 15 s in make"),
-    "swallow-reset": ("timeout", "reset: DeadlineExceeded: outlasted its deadline of 3 s in reset"),
-    "hang-step": ("timeout", "step: DeadlineExceeded: outlasted its deadline of 3 s in step"),
-    "flood-step": ("timeout", "step: DeadlineExceeded: outlasted its deadline of 3 s in step"),
+    "hang-make": ("timeout", late("make")),
+    "swallow-reset": ("timeout", late("reset")),
+    "hang-step": ("timeout", late("step")),
+    "flood-step": ("timeout", late("step")),
     "fail-make": ("env_error", "make: RuntimeError: EGL_BAD_ALLOC"),
     "fail-reset": ("env_error", "reset: RuntimeError: EGL_BAD_ALLOC"),
     "fail-step": ("env_error", "step: RuntimeError: EGL_BAD_ALLOC"),
 }
 """Task -> status and error of the one attempt that its fault costs."""
 AGENT = {
-    "hang-act": "act: DeadlineExceeded: outlasted its deadline of 4 s in act",
+    "hang-act": late("act"),
     "fail-act": "act: RuntimeError: EGL_BAD_ALLOC",
 }
 """Task -> error of the episode in which the agent fails, which is not tried again."""
