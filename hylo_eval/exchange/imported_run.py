@@ -54,7 +54,7 @@ def _manifest_of(log: EvalLog) -> Mapping[str, Any]:
             "digest": benchmark.digest,
             "split": benchmark.split,
         },
-        "selection": {"episodes": len(keys), "keys_digest": digest(keys)},
+        "selection": {"instances": len(keys), "keys_digest": digest(keys)},
         "overrides": {},
         "tasks_digest": digest(sorted({sample.task_id for sample in log.samples})),
         "agent": {"name": log.agent.name, "version": log.agent.version},

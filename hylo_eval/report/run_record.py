@@ -86,7 +86,7 @@ class RunRecord:
     @property
     def planned(self) -> int:
         """How many episodes were planned; those that are there where the manifest does not say."""
-        found = self.value("selection", "episodes")
+        found = self.value("selection", "instances")
         return found if type(found) is int and found >= len(self.episodes) else len(self.episodes)
 
     def value(self, *path: str) -> Any:

@@ -61,7 +61,7 @@ REFUSED: list[tuple[Kind, str, str]] = [
     ("envs", "???", "there is no env '???'\n  fix: hylo-eval list envs"),
     ("scorers", "sucess", "there is no scorer 'sucess'; did you mean 'success' or 'success_once' or 'success_at_end'?\n  fix: hylo-eval list scorers"),
     ("safety", "bound", "there is no safety filter 'bound'; did you mean 'bounds' or 'box'?\n  fix: hylo-eval list safety"),
-    ("graders", "vlm", "there is no grader 'vlm'\n  fix: hylo-eval list graders"),
+    ("graders", "vlm", "there is no grader 'vlm'; did you mean 'vlm_judge'?\n  fix: hylo-eval list graders"),
 ]  # fmt: skip
 
 

@@ -73,7 +73,9 @@ def comparison(hylo, root, *options):
     done = hylo("compare", *options, "--run-root", root, "--json")
     assert done.code == 0, done.err
     return {
-        name: value for name, value in done.json.items() if name not in ("candidate", "parent", "evidence", "notes")
+        name: value
+        for name, value in done.json.items()
+        if name not in ("id", "created_at", "candidate", "parent", "evidence", "notes")
     }
 
 

@@ -130,7 +130,7 @@ def test_when_the_time_is_over_nothing_is_begun_and_nobody_is_waited_for(offered
 
 def test_where_time_may_run_out_the_declared_order_is_kept(offered: Any) -> None:
     """What is done then is a balanced prefix, whatever env is open."""
-    run = offered(until=time.monotonic() + 1000)
+    run = offered(until=time.monotonic() + 1000, in_order=True)
     claimed = [run.work.claim(OWNER, "unit/a") for _ in range(4)]
     assert [lease.position for lease in claimed if lease] == [0, 1, 2, 3]
 

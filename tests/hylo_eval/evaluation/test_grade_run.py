@@ -269,7 +269,7 @@ def test_two_graders_agree_as_far_as_they_do(tmp_path: Path) -> None:
     assert (agreement.graders, agreement.n) == (("model", "person"), 3)
     assert (agreement.both_success, agreement.only_first, agreement.both_failure) == (1, 1, 1)
     (outcome,) = rescore(plan_rescoring([run.path], scorers=["graded_success"]), workers=1)
-    logged = outcome.log.results["grader_agreement"]  # type: ignore[union-attr]
+    logged = outcome.log.results.grader_agreement  # type: ignore[union-attr]
     assert logged[0]["graders"] == ("model", "person")
     assert logged[0]["kappa"] == agreement.kappa
     assert dict(outcome.summaries["graded_success"].abstained) == {"graders_disagree": 1}  # type: ignore[union-attr]

@@ -52,8 +52,13 @@ def merge_runs(root: Path, *parts: RunFolder, into: str = "merged", **options: A
 
 
 def document(result: EvalResult) -> dict[str, Any]:
-    """The log without the name of its run."""
-    return {**json.loads(result.log_path.read_bytes()), "run_id": ""}
+    """What the log says of behaviour: without the name of its run, clocks, and digests that cover clocks."""
+    log = json.loads(result.log_path.read_bytes())
+    stats = {name: log["stats"][name] for name in ("total_steps", "statuses", "initial_states", "disagreements")}
+    samples = [{name: value for name, value in item.items() if name != "trace_sha256"} for item in log["samples"]]
+    benchmark, agent = log["eval"]["benchmark"], log["eval"]["agent"]
+    told = {"status": log["status"], "benchmark": benchmark, "agent": agent, "scorers": log["eval"]["scorers"]}
+    return {**told, "results": log["results"], "stats": stats, "samples": samples}
 
 
 def behaviours(run: RunFolder) -> dict[str, str]:
@@ -355,4 +360,4 @@ def test_outcomes_that_contradict_their_queue_are_refused(parts, tmp_path):
 def test_the_log_of_a_merge_is_whole_json(runs, tmp_path):
     """And names its own run."""
     log = orjson.loads(merge_runs(tmp_path, *runs[1]).result.log_path.read_bytes())
-    assert log["run_id"] == "merged"
+    assert log["eval"]["run_id"] == "merged"

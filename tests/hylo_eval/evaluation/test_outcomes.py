@@ -18,7 +18,7 @@ def test_an_outcome_names_the_trace_it_is_of(tmp_path) -> None:
     run = RunFolder.at(tmp_path, "run")
     run.create()
     result = run_episode(ScriptedEnv(success_at=(4,)), FunctionAgent(), instance(), trace_path=run.trace("x.1"))
-    outcome = Outcome(**orjson.loads(orjson.dumps(outcome_of(result, run, 12.0, 3.5))), worker="worker-1")
+    outcome = Outcome(**orjson.loads(orjson.dumps(outcome_of(result, instance(), run, 12.0, 3.5))), worker="worker-1")
     trace = read_trace(run.path / outcome.trace)
     assert outcome.trace == "episodes/x.1.jsonl"
     assert (outcome.trace_sha256, outcome.behaviour_sha256) == (trace.trace_sha256, trace.behaviour_sha256)

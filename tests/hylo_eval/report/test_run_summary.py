@@ -57,7 +57,7 @@ def test_a_trace_that_is_lost_or_torn_abstains(tmp_path: Path) -> None:
 def test_a_log_that_contradicts_its_traces_is_counted(tmp_path: Path) -> None:
     """The traces are believed."""
     run = write_run(tmp_path, "run", bench=unit(3)).run
-    edit_json(run.evallog, lambda log: log["samples"][0]["scores"].update(success=1.0))
+    edit_json(run.evallog, lambda log: log["samples"][0]["scores"].update(success={"value": 1.0}))
     summary = summarise_run(read_run(run))
     assert summary.contradictions == 1
     assert summary.success.mean == 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -349,7 +350,7 @@ def test_a_run_is_scored_by_the_verifier_of_its_task(source, tmp_path, monkeypat
     (tmp_path / "questions_of_test.py").write_text(QUESTIONS)
     bench = tmp_path / "bench.toml"
     bench.write_text(BENCHMARK.replace("SOURCE", source))
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path[:1], str(Path(__file__).parents[3])]))
     agent = ["--agent", "questions_of_test:Answers", "--run-root", str(tmp_path / "runs")]
     with pytest.raises(SystemExit) as ended:
         run(["run", str(bench), *agent, "--scorer", "verdict", "--json"])
