@@ -75,14 +75,13 @@ def _print_notes(result: EvalResult) -> None:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1
     if set(statuses) != {"completed"}:
         out.print("outcomes: " + ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())))
-    failed = next((item.episode for item in result.scored if item.episode.result.error), None)
-    if failed is not None and failed.result.error is not None:
-        error = failed.result.error
+    if (failure := result.first_error) is not None:
+        failed, error = failure
         out.print(
             f"first error: {printable_line(failed.instance.key)}, {error.phase}: "
             f"{printable_line(error.error_type)}: {printable(error.message)}{printable_line(_place(error))}"
         )
-        out.print(f"its traceback: the error event of {printable_line(str(failed.result.path))}")
+        out.print(f"all of it: the error event of {printable_line(str(failed.result.path))}")
     if result.disagreements:
         out.print(f"warning: in {result.disagreements} episodes the goal as written and the simulator's check differ")
     for side, value in (("agent", "agent"), ("environment", "env")):
@@ -91,7 +90,7 @@ def _print_notes(result: EvalResult) -> None:
         ]
         if silent:
             named = printable_line(", ".join(silent))
-            out.print(f"the {side} does not declare {named} (docs/cli.md): a mismatch there would go unseen")
+            out.print(f"the {side} does not declare {named} (docs/cli.md#run): a mismatch there would go unseen")
 
 
 def _place(error: ErrorEvent) -> str:

@@ -18,10 +18,10 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.score import Scorer
 from hylo_core.spec import AgentSpec, SpecDifference
 from hylo_core.task import TaskInstance
-from hylo_core.trace import AgentInfo
+from hylo_core.trace import SCORED, AgentInfo, ErrorEvent
 from hylo_eval.agents.protocol import Agent
 from hylo_eval.envs.protocol import EnvFactory
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.executor import Executor, InProcess, RunWatcher, Work
@@ -39,6 +39,7 @@ from hylo_eval.scoring.initial_states import StateCount, count_states
 from hylo_eval.scoring.latency import LatencyP95
 from hylo_eval.scoring.success import Success
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.reader import read_trace
 from hylo_eval.video.recorder import VideoTally
 
 if TYPE_CHECKING:
@@ -86,6 +87,18 @@ class EvalResult:
     def disagreements(self) -> int:
         """Episodes in which our evaluation of the goal and the simulator's own check differed."""
         return sum(episode.episode.result.disagreements > 0 for episode in self.scored)
+
+    @property
+    def first_error(self) -> tuple[Episode, ErrorEvent] | None:
+        """The first episode that nobody can score because something failed, and what failed, by its trace."""
+        for item in self.scored:
+            if item.episode.result.end.status in SCORED:
+                continue
+            with contextlib.suppress(TraceError):
+                errors = read_trace(item.episode.result.path, digests="none").errors
+                if errors:
+                    return item.episode, errors[0]
+        return None
 
     @property
     def initial_states(self) -> StateCount:

@@ -16,9 +16,15 @@ from hylo_eval.options import NOT_RECORDED, on_record, split_pairs
 from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
 
-_TEXTS: Final = ("benchmark", "agent", "split", "key", "shard")
-_NUMBERS: Final = ("episodes", "max_episodes", "max_steps", "max_attempts")
-_LISTS: Final = ("tasks", "scorers", "safety")
+_TEXTS: Final = (
+    *("benchmark", "agent", "split", "key", "shard"),
+    *("executor", "python", "devices", "ray_address", "gpus_per_worker", "video"),
+)
+_NUMBERS: Final = (
+    *("episodes", "max_episodes", "max_steps", "max_attempts"),
+    *("workers", "recycle_after", "max_rss_mb"),
+)
+_LISTS: Final = ("tasks", "scorers", "safety", "deadlines")
 _PAIRS: Final = {"agent_arg": "--agent-arg", "env_arg": "--env-arg"}
 
 _BUDGET: Final = re.compile(r"(\d+(?:\.\d+)?)([smh])", re.ASCII)
@@ -27,8 +33,10 @@ _DEVICE: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
 def invocation_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the options of ``run`` says what is run, as JSON. Secrets are left out."""
+    """What of the options of ``run`` says what is run and how, as JSON. Secrets are left out."""
     kept: dict[str, Any] = {name: options[name] for name in (*_TEXTS, *_NUMBERS) if options[name] is not None}
+    if options["fsync"]:
+        kept["fsync"] = True
     kept |= {name: list(options[name]) for name in _LISTS if options[name]}
     kept |= {name: on_record(split_pairs(options[name], flag)) for name, flag in _PAIRS.items() if options[name]}
     for name in ("benchmark", "agent"):
@@ -81,6 +89,8 @@ def _checked(invocation: dict[str, Any], path: Path) -> dict[str, Any]:
         **dict.fromkeys(_NUMBERS, int),
         **dict.fromkeys(_LISTS, list),
         **dict.fromkeys(_PAIRS, dict),
+        "fsync": bool,
+        "gpus_per_worker": float,
     }
     for name, value in invocation.items():
         if name not in kinds or type(value) is not kinds[name]:

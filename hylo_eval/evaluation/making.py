@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -82,7 +83,22 @@ def make_agent(name: str, given: Mapping[str, str]) -> Made:
     for part, kind in (("info", AgentInfo), ("spec", AgentSpec)):
         if not isinstance(getattr(agent, part), kind):
             raise AgentError(f"{what}: its {part} must be an {kind.__name__}, not {describe(getattr(agent, part))}")
-    return Made(agent, {"ref": plugins.ref_of("agents", name), "options": on_record(options)}, options)
+    ref = {"ref": plugins.ref_of("agents", name), "options": on_record(options), **_source_of(factory)}
+    return Made(agent, ref, options)
+
+
+def _source_of(factory: Any) -> dict[str, str]:
+    """Digest of the file an agent is written in: other code does not go on with somebody's run in silence.
+
+    Hylo's own files have a digest of their own in every configuration, and what the file imports is not looked at.
+    """
+    try:
+        path = Path(inspect.getsourcefile(factory) or "")
+    except TypeError:
+        return {}
+    if not path.is_file() or path.resolve().is_relative_to(Path(__file__).resolve().parents[1]):
+        return {}
+    return {"source_digest": f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"}
 
 
 def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:

@@ -58,8 +58,9 @@ def stratified_interval(strata: Mapping[str, Sequence[float]]) -> BootstrapInter
         return None
     means = np.zeros(RESAMPLES)
     with np.errstate(over="ignore", invalid="ignore"):
+        # Adding zero makes 0.0 of -0.0: the draws depend on the bytes, and sorting takes the two for equal.
         for name, values in sorted(strata.items()):
-            means += _resampled_means(name, np.sort(np.asarray(values, dtype=float))) / len(strata)
+            means += _resampled_means(name, np.sort(np.asarray(values, dtype=float) + 0.0)) / len(strata)
         tail = 100.0 * (1.0 - LEVEL) / 2.0
         low, high = (float(end) for end in np.percentile(means, (tail, 100.0 - tail)))
     return BootstrapInterval(low, high) if math.isfinite(low) and math.isfinite(high) else None

@@ -24,10 +24,14 @@ _SMALLEST_SECONDS: Final = 1e-9
 
 
 def histogram(durations: Iterable[float]) -> Counter[int]:
-    """Finite durations in seconds, counted by bucket: ``i`` holds ``(growth ** (i - 1), growth ** i]`` seconds."""
+    """Durations in seconds, counted by bucket: ``i`` holds ``(growth ** (i - 1), growth ** i]`` seconds.
+
+    What is not finite is left out.
+    """
     import numpy as np
 
-    seconds = np.fromiter(durations, dtype=float)
+    seconds = np.array([*durations], dtype=float)
+    seconds = seconds[np.isfinite(seconds)]
     buckets = np.ceil(np.log(np.maximum(seconds, _SMALLEST_SECONDS)) / _LOG_GROWTH)
     return Counter(buckets.astype(int).tolist())
 
@@ -52,4 +56,4 @@ def quantile(counts: Mapping[int, int], share: float) -> float | None:
 def reply_histogram(trace: EpisodeTrace) -> Counter[int]:
     """How long the agent took to answer, over the steps at which it was asked; see :func:`histogram`."""
     recorded: list[Any] = [(step.volatile or {}).get("act_seconds") for step in trace.steps if step.inference]
-    return histogram(seconds for seconds in recorded if isinstance(seconds, float) and math.isfinite(seconds))
+    return histogram(seconds for seconds in recorded if type(seconds) is float)

@@ -125,7 +125,8 @@ def test_an_env_that_ends_the_process_has_not_succeeded(shell, tmp_path):
 @pytest.mark.slow
 def test_a_thread_left_behind_does_not_keep_the_process(shell):
     """Evidence on disk and a command that never ends would be a hanging job."""
-    outcome = shell("%s", *RUN, "--agent", "odd:LeavesAThread")
+    assert shell("%s", *RUN, "--agent", "odd:LeavesAThread", "--run-id", "worker").returncode == 0
+    outcome = shell("%s", *RUN, "--agent", "odd:LeavesAThread", "--workers", "0")
     assert outcome.returncode == 0
     assert b"left-behind" in outcome.stderr
 

@@ -224,3 +224,25 @@ def test_a_full_disk_is_found_before_the_first_episode_or_ends_with_2(folder: Pa
     done = hylo(folder, "run", "reach_fixed", "--agent", "zero", "--run-root", "/proc/none/runs")
     assert done.returncode == 2
     assert "cannot write the run root" in done.stderr
+
+
+def test_what_failed_first_is_said(folder: Path) -> None:
+    """With where it was raised and which trace has all of it: the first thing a newcomer needs."""
+    done = hylo(folder, "run", "reach_fixed", "--agent", "agents_of_test:Raises", "--episodes", "1", "--max-steps", "2")
+    assert done.returncode == 3
+    assert "first error: testing/reach_fixed#" in done.stdout
+    assert "act: RuntimeError: CUDA out of memory" in done.stdout
+    assert "(at agents_of_test.py:" in done.stdout
+
+
+def test_a_run_is_resumed_as_it_was_called_and_only_with_the_same_agent(folder: Path) -> None:
+    """Workers and all; an agent whose file has changed is another one."""
+    called = ("run", "reach_fixed", "--agent", "agents_of_test:Base", "--episodes", "2", "--max-steps", "2")
+    assert hylo(folder, *called, "--run-id", "mine", "--workers", "2").returncode == 0
+    assert hylo(folder, "run", "--resume", "mine").returncode == 0
+    manifest = json.loads((folder / "runs" / "mine" / "manifest.json").read_text())
+    assert manifest["continued"][0]["execution"]["workers"] == 2
+    (folder / "agents_of_test.py").write_text(AGENTS.replace("np.zeros", "np.ones"))
+    done = hylo(folder, "run", "--resume", "mine")
+    assert done.returncode == 2
+    assert "agent.source_digest: stored 'sha256:" in done.stderr

@@ -31,8 +31,27 @@ NOTHING: dict[str, Any] = {
     "run_id": None,
     "resume": None,
 }
+NOTHING |= dict.fromkeys(
+    (
+        "executor",
+        "python",
+        "devices",
+        "ray_address",
+        "gpus_per_worker",
+        "video",
+        "workers",
+        "recycle_after",
+        "max_rss_mb",
+    )
+)
+NOTHING |= {"deadlines": (), "fsync": False}
 CALLED = {
     **NOTHING,
+    "workers": 2,
+    "video": "failures",
+    "gpus_per_worker": 0.25,
+    "deadlines": ("reset=30",),
+    "fsync": True,
     "benchmark": "reach_fixed",
     "agent": "zero",
     "tasks": ("a", "b"),
@@ -65,6 +84,13 @@ def test_a_run_is_continued_as_it_was_called(tmp_path: Path) -> None:
     assert set(again["env_arg"]) == {"noise=0.2", "cameras=true"}
     assert again["agent_arg"] == ("url=ws://robot:8000",)
     assert again["workers"] == 4
+    assert resumed(options, set())["workers"] == 2
+    assert (again["video"], again["gpus_per_worker"], again["deadlines"], again["fsync"]) == (
+        "failures",
+        0.25,
+        ("reset=30",),
+        True,
+    )
 
 
 def test_a_secret_is_not_kept_and_is_asked_for(tmp_path: Path) -> None:
@@ -93,7 +119,9 @@ def test_a_file_is_found_from_another_folder(tmp_path: Path, monkeypatch: pytest
         [],
         "reach_fixed",
         {"benchmark": 7},
-        {"workers": 3},
+        {"wrokers": 3},
+        {"workers": "3"},
+        {"fsync": 1},
         {"max_steps": True},
         {"max_steps": "7"},
         {"tasks": "a"},
