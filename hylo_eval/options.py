@@ -26,7 +26,10 @@ _SECRET = re.compile(
     r"|credentials?|authorization|bearer)$",
     re.IGNORECASE,
 )
-_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+@")
+_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s]+@")
+_SECRET_OF_QUERY = re.compile(
+    r"([?&;](?:[\w-]*[_-])?(?:api_?key|access_?key|key|secret|token|password|signature)=)[^&;#\s]+", re.IGNORECASE
+)
 _WORDS = {"true": True, "false": False}
 
 
@@ -96,7 +99,7 @@ def on_record(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_password(value: Any) -> Any:
     if isinstance(value, str):
-        return _PASSWORD.sub(rf"\g<1>{NOT_RECORDED}@", value)
+        return _SECRET_OF_QUERY.sub(rf"\g<1>{NOT_RECORDED}", _PASSWORD.sub(rf"\g<1>{NOT_RECORDED}@", value))
     if isinstance(value, Mapping):
         return on_record(cast("Mapping[str, Any]", value))
     if isinstance(value, list):

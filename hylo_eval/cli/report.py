@@ -80,7 +80,7 @@ def report(**options: Any) -> int:
     page = render_page(
         summaries,
         rivals,
-        PageOptions(path=output, max_episodes=options["episodes"], max_bytes=int(1e6 * options["max_size"])),
+        PageOptions(path=output, max_episodes=options["episodes"], max_bytes=_bytes(options["max_size"])),
     )
     _write(output, page)
     console().print(f"report: {printable_line(str(output))} ({len(page) / 1e6:.1f} MB)")
@@ -131,3 +131,9 @@ def _write(path: Path, page: bytes) -> None:
     except OSError as error:
         raise EvalError(f"cannot write the folder {path.parent}: {error.strerror}") from error
     write_atomically(path, page)
+
+
+def _bytes(megabytes: float) -> int:
+    if not megabytes < 1e6:  # infinity and NaN too
+        raise EvalError(f"--max-size must be below a million megabytes, not {megabytes:g}")
+    return int(1e6 * megabytes)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hylo_eval.evaluation.stopping import StopRequest
     from hylo_eval.traces.layout import RunFolder
 
-_N = click.IntRange(min=1)
+_N = click.IntRange(min=1, max=2**31)
 _STOPPING = "stopping after this step; once more to stop at once"
 
 
@@ -59,7 +59,7 @@ _STOPPING = "stopping after this step; once more to stop at once"
 @click.option("--allow-code-change", is_flag=True, help="Continue a run that another state of Hylo's source began.")
 @click.option(
     "--workers",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=1024),
     default=1,
     show_default=True,
     help="Worker processes; 0 runs everything in this process, for debuggers.",
@@ -78,7 +78,13 @@ _STOPPING = "stopping after this step; once more to stop at once"
 )
 @click.option("--recycle-after", type=_N, default=None, metavar="K", help="Replace a worker after K episodes.")
 @click.option("--max-rss-mb", type=_N, default=None, metavar="MB", help="Replace a worker that holds more memory.")
-@click.option("--max-attempts", type=int, default=3, show_default=True, help="Tries where the infrastructure fails.")
+@click.option(
+    "--max-attempts",
+    type=click.IntRange(max=1000),
+    default=3,
+    show_default=True,
+    help="Tries where the infrastructure fails.",
+)
 @click.option("--fsync", is_flag=True, help="Force every trace to disk, to survive power loss.")
 @click.option(
     "--video",
@@ -131,7 +137,9 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         shard=options["shard"],
     )
     scorers = [make_scorer(name) for name in options["scorers"]] or None
-    run_id = options["run_id"] or make_run_id(plan.benchmark.id, Path(options["agent"]).stem.rpartition(":")[2])
+    run_id = options["run_id"]
+    if run_id is None:
+        run_id = make_run_id(plan.benchmark.id, Path(options["agent"]).stem.rpartition(":")[2])
     folder = RunFolder.at(options["run_root"], run_id)
     display = RunDisplay(quiet=options["as_json_"])
     try:
@@ -182,7 +190,8 @@ def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: Stop
         fsync=options["fsync"],
         video=options["video"],
     )
-    return make_executor(recipe, options, stop)
+    workers = min(options["workers"], plan.count)
+    return make_executor(recipe, {**options, "workers": workers}, stop)
 
 
 def _details(options: dict[str, Any]) -> dict[str, Any]:

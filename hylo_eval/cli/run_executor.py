@@ -42,7 +42,7 @@ def make_executor(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest)
     return LocalProcesses(
         recipe,
         workers=options["workers"],
-        python=options["python"] or sys.executable,
+        python=sys.executable if options["python"] is None else options["python"],
         devices=read_devices(options["devices"]),
         limits=_limits(options),
         stop=stop,

@@ -84,10 +84,11 @@ class RunRecord:
         return queue
 
     def _never_began(self) -> bool:
-        """Whether the folder is what a run leaves that was killed between its manifest and its queue."""
-        if {path.name for path in self.run.path.glob("*")} != {self.run.manifest.name, self.run.episodes.name}:
+        """Whether the folder is what a run leaves that ended before it had a queue: a kill, a full disk."""
+        if not self.run.episodes.is_dir() or any(self.run.episodes.iterdir()):
             return False
-        return not any(self.run.episodes.iterdir())
+        found = {path.name for path in self.run.path.iterdir() if not path.name.endswith(".tmp")}
+        return found <= {self.run.manifest.name, self.run.episodes.name}
 
     def _append_session(self) -> None:
         """Who continued the run, when and where: the manifest tells it apart from a run of one piece."""

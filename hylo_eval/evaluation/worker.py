@@ -17,7 +17,7 @@ from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeEnd, EpisodeStatus
 from hylo_eval.agents.protocol import Agent
 from hylo_eval.envs.protocol import EnvFactory, spec_of
-from hylo_eval.errors import MissingSimulator
+from hylo_eval.errors import EvalError, MissingSimulator
 from hylo_eval.evaluation.making import make_agent, make_env_factory, make_safety
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.queue import Outcome
@@ -50,9 +50,11 @@ class Episode:
     @classmethod
     def recorded(cls, run: RunFolder, instance: TaskInstance, attempt: int, outcome: Outcome) -> Episode:
         """An episode as the queue has it on record."""
-        end = EpisodeEnd(
-            status=EpisodeStatus(outcome.status), steps=outcome.steps, success_once=outcome.success, reason="recorded"
-        )
+        try:
+            status = EpisodeStatus(outcome.status)
+        except ValueError:
+            raise EvalError(f"{run.queue}: {instance.key} has the unknown status {outcome.status!r}") from None
+        end = EpisodeEnd(status=status, steps=outcome.steps, success_once=outcome.success, reason="recorded")
         digests = TraceDigests(outcome.trace_sha256, outcome.behaviour_sha256, outcome.trace_bytes)
         result = EpisodeResult(
             end=end, path=run.path / outcome.trace, digests=digests, disagreements=outcome.disagreements
@@ -145,9 +147,9 @@ class Worker:
         except MissingSimulator:
             # The configuration's fault, not this episode's: trying again would not help.
             raise
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and (self.stop is None or self.stop()):
+                raise
             # Making the env is part of the attempt: what a simulator raises here is infrastructure.
             return record_failure(
                 self.agent, instance, error, trace_path=path, benchmark=self.benchmark, attempt=attempt

@@ -179,7 +179,10 @@ class _Process:
         return orjson.loads(line) if line.endswith(b"\n") else {"type": "stop"}
 
     def _send(self, event: Mapping[str, Any]) -> None:
-        data = memoryview(orjson.dumps(event) + b"\n")
+        try:
+            data = memoryview(orjson.dumps(event) + b"\n")
+        except TypeError as error:
+            raise EvalError(f"what agent or environment say of themselves is no JSON: {error}") from error
         while data:
             data = data[os.write(self.events, data) :]
 

@@ -8,8 +8,6 @@ from hylo_eval.errors import AgentError, SafetyAbort
 
 def status_of(error: BaseException, phase: str) -> EpisodeStatus:
     """The status of an episode that ended with ``error``, raised in ``phase``."""
-    if isinstance(error, KeyboardInterrupt):
-        return EpisodeStatus.CANCELLED
     if phase in ("open", "act"):
         # Whatever its type: an agent that raises EnvError must not leave the denominator as infrastructure.
         return EpisodeStatus.AGENT_ERROR

@@ -193,12 +193,12 @@ class _Episode:
             self.writer.reset(reset)
             session = self._open(info[members.INSTRUCTION])
             status, reason, at_end = self._loop(session, observation, view)
-        except KeyboardInterrupt as interrupt:
-            if not started:
-                self._start_failed(benchmark, attempt)
-            self.fail(interrupt)
-            raise
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and (self.stop is None or self.stop()):
+                if not started:
+                    self._start_failed(benchmark, attempt)
+                self.fail(error, EpisodeStatus.CANCELLED)
+                raise
             # The one place where what somebody's agent or simulator raises becomes an outcome.
             # Only a trace that cannot be written is none; what cannot be recorded is the environment's fault.
             if self.phase == "record" and not isinstance(error, EnvError):
@@ -221,8 +221,8 @@ class _Episode:
             start = self.describe(benchmark, attempt)
         self.writer.start(start)
 
-    def fail(self, error: BaseException) -> EpisodeResult:
-        """Record what was raised and end the episode with the status it deserves."""
+    def fail(self, error: BaseException, status: EpisodeStatus | None = None) -> EpisodeResult:
+        """Record what was raised and end the episode with the status it deserves, or with the one given."""
         phase = self.phase
         event = ErrorEvent(
             phase=phase if phase != "record" else "step",
@@ -233,7 +233,7 @@ class _Episode:
             volatile={"traceback": clean_text("".join(traceback.format_exception(error)), MAX_TRACEBACK_CHARACTERS)},
         )
         self.writer.error(event)
-        return self._end(status_of(error, phase), phase, error=event)
+        return self._end(status or status_of(error, phase), phase, error=event)
 
     def _reset_env(self) -> tuple[Mapping[str, Any], dict[str, Any], ObservationView]:
         before = self.clock()

@@ -203,3 +203,11 @@ def test_a_password_in_an_address_is_not_recorded() -> None:
     assert on_record({"server": {"url": "wss://me:s3cret@host:80/x", "token": "t"}}) == {
         "server": {"url": "wss://me:(not recorded)@host:80/x", "token": "(not recorded)"}
     }
+    assert on_record({"url": "https://me:s3c@ret@host/x"}) == {"url": "https://me:(not recorded)@host/x"}
+
+
+def test_a_secret_in_a_query_is_not_recorded() -> None:
+    """Services take keys there; what else the query says is kept."""
+    assert on_record({"url": "https://h/v1?model=m&api_key=s3cret&x=1"}) == {
+        "url": "https://h/v1?model=m&api_key=(not recorded)&x=1"
+    }

@@ -294,6 +294,15 @@ def test_a_folder_that_is_no_run_is_not_written_into(tmp_path: Path) -> None:
         run(tmp_path, run_id="mine")
 
 
+@pytest.mark.parametrize("left", [(), ("manifest.json",), (".manifest.json.7.tmp",)])
+def test_what_a_run_leaves_that_never_began_is_taken_over(tmp_path: Path, left: tuple[str, ...]) -> None:
+    """Killed, or out of disk, before its queue was there: its name is not lost."""
+    (tmp_path / "mine" / "episodes").mkdir(parents=True)
+    for name in left:
+        (tmp_path / "mine" / name).write_text("{")
+    assert run(tmp_path, run_id="mine").exit_code == 0
+
+
 def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     """The partial log holds the finished episodes; the stopped one is no episode; the run does not look finished."""
     resets = iter(range(100))

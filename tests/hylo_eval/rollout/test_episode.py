@@ -332,6 +332,21 @@ def test_an_interrupt_ends_the_trace_as_cancelled(tmp_path: Path) -> None:
     assert len(trace.steps) == 4
 
 
+def test_an_interrupt_that_nobody_asked_for_is_a_failure_of_who_raised_it(tmp_path: Path) -> None:
+    """Where stops are asked for, an agent or env that raises the exception itself must not hold up the run for ever."""
+
+    def interrupts(observation: Any, replies: int) -> Any:
+        raise KeyboardInterrupt
+
+    options: dict[str, Any] = {"stop": lambda: False}
+    env = ScriptedEnv(on_step=at_step(4, KeyboardInterrupt()))
+    result = run_episode(env, FunctionAgent(), instance(), trace_path=tmp_path / "env.jsonl", **options)
+    assert (result.end.status, result.end.steps) == (EpisodeStatus.ENV_ERROR, 4)
+    agent = FunctionAgent(interrupts)
+    result = run_episode(ScriptedEnv(), agent, instance(), trace_path=tmp_path / "agent.jsonl", **options)
+    assert result.end.status is EpisodeStatus.AGENT_ERROR
+
+
 def test_equal_episodes_have_equal_behaviour_whatever_the_clock_and_attempt(run: Run) -> None:
     """What may differ between two equal runs stands under volatile and nowhere else."""
     ticks = itertools.count()
