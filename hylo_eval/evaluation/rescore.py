@@ -202,21 +202,21 @@ def status_of(source: Path, run: RunFolder) -> str:
 
 def _rescored(sample: Sample, scored: RecordedScores, facts: EpisodeFacts) -> Sample:
     """A sample with new scores; what its trace no longer says stays as it was on record."""
-    sample = attrs.evolve(
+    known: dict[str, Any] = {}
+    if scored.facts is not None:
+        known = {
+            "behaviour_sha256": facts.behaviour_sha256,
+            "tags": facts.tags,
+            "steps": facts.steps,
+            "initial_state": facts.initial_state,
+        }
+    return attrs.evolve(
         sample,
         status=scored.status,
         scores=scored.scores,
         trace_sha256=scored.trace_sha256 or sample.trace_sha256,
         differences=scored.differences,
-    )
-    if scored.facts is None:
-        return sample
-    return attrs.evolve(
-        sample,
-        behaviour_sha256=facts.behaviour_sha256,
-        tags=facts.tags,
-        steps=facts.steps,
-        initial_state=facts.initial_state,
+        **known,
     )
 
 

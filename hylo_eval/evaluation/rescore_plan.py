@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import count
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import attrs
 
 from hylo_core.errors import HyloError
 from hylo_core.score import Scorer
 from hylo_eval.errors import EvalError
-from hylo_eval.evallog.files import read_evallog
-from hylo_eval.evallog.v02 import EvalLog, Sample
+from hylo_eval.evallog.files import read_evallog_header
+from hylo_eval.evallog.v02 import LogHeader, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.scores import checked_scorers
-from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.layout import EPISODES, RunFolder
 
 
 @attrs.frozen(kw_only=True)
@@ -60,7 +60,7 @@ class RescorePlan:
     Attributes:
         name: Of the new logs.
         runs: What is scored.
-        refused: Runs whose log cannot be read.
+        refused: Runs whose log says nothing that can be used; what is wrong further down in it is found at its turn.
     """
 
     name: str
@@ -156,7 +156,7 @@ def make_scorers(names: Sequence[str]) -> Sequence[Scorer]:
     return checked_scorers([make_scorer(name) for name in names])
 
 
-def scorers_of(log: EvalLog) -> list[str]:
+def scorers_of(log: LogHeader) -> list[str]:
     """The references of the scorers a log was made with, or their names where it holds no reference.
 
     Built-in scorers are called what their short names say.
@@ -166,8 +166,8 @@ def scorers_of(log: EvalLog) -> list[str]:
 
 def trace_path(run: RunFolder, sample: Sample) -> Path:
     """Where a sample's trace is; a log must not lead out of its run folder."""
-    parts = PurePosixPath(sample.trace).parts
-    if len(parts) != 2 or parts[0] != run.episodes.name or parts[1] == ".." or "\0" in sample.trace:
+    parts = sample.trace.split("/")
+    if len(parts) != 2 or parts[0] != EPISODES or parts[1] in ("", ".", "..") or "\0" in sample.trace:
         raise EvalError(f"{run.path}: the log names the trace {sample.trace!r}, which is no file of episodes/")
     return run.path / sample.trace
 
@@ -183,7 +183,8 @@ def _taken(runs: Sequence[RunFolder], name: str) -> list[RunFolder]:
 
 def _plan_run(run: RunFolder, scorers: tuple[str, ...]) -> PlannedRescoring:
     source = log_of(run)
-    log = read_evallog(source)
+    # The samples are read, and refused, when their turn comes: runs together may have more than memory holds.
+    log = read_evallog_header(source)
     if not scorers:
         scorers = tuple(scorers_of(log))
         if not scorers:
@@ -192,6 +193,4 @@ def _plan_run(run: RunFolder, scorers: tuple[str, ...]) -> PlannedRescoring:
             make_scorers(scorers)
         except EvalError as error:
             raise EvalError(f"{source}: {error.message}", fix="name the scorers with --scorer") from error
-    for sample in log.samples:
-        trace_path(run, sample)
-    return PlannedRescoring(run=run, source=source, scorers=scorers, n_episodes=len(log.samples))
+    return PlannedRescoring(run=run, source=source, scorers=scorers, n_episodes=log.results.n_episodes)

@@ -30,7 +30,7 @@ def histogram(durations: Iterable[float]) -> Counter[int]:
     """
     import numpy as np
 
-    seconds = np.array([*durations], dtype=float)
+    seconds = np.array(durations if isinstance(durations, list) else [*durations], dtype=float)
     seconds = seconds[np.isfinite(seconds)]
     buckets = np.ceil(np.log(np.maximum(seconds, _SMALLEST_SECONDS)) / _LOG_GROWTH)
     return Counter(buckets.astype(int).tolist())
@@ -55,5 +55,8 @@ def quantile(counts: Mapping[int, int], share: float) -> float | None:
 
 def reply_histogram(trace: EpisodeTrace) -> Counter[int]:
     """How long the agent took to answer, over the steps at which it was asked; see :func:`histogram`."""
-    recorded: list[Any] = [(step.volatile or {}).get("act_seconds") for step in trace.steps if step.inference]
-    return histogram(seconds for seconds in recorded if type(seconds) is float)
+    answered = [step.volatile for step in trace.steps if step.inference and step.volatile]
+    recorded: list[Any] = [volatile.get("act_seconds") for volatile in answered]
+    if set(map(type, recorded)) != {float}:
+        recorded = [seconds for seconds in recorded if type(seconds) is float]
+    return histogram(recorded)

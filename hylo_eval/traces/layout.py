@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -14,6 +15,9 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _NOT_SLUG = re.compile(r"[^A-Za-z0-9._-]+")
 _NOT_CAMERA = re.compile(r"[^A-Za-z0-9_-]+")
 _SLUG_LENGTH = 80
+
+EPISODES: Final = "episodes"
+"""The folder of a run's traces."""
 
 
 def episode_id(key: str, attempt: int) -> str:
@@ -75,7 +79,7 @@ class RunFolder:
     @property
     def episodes(self) -> Path:
         """The folder of the traces."""
-        return self.path / "episodes"
+        return self.path / EPISODES
 
     def scores(self, name: str) -> Path:
         """The log of a later scoring.
