@@ -27,7 +27,7 @@ from hylo_eval.verify.modes import grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader
 from hylo_eval.verify.preparation import episode_failure
 from hylo_eval.verify.spec import render_spec
-from hylo_eval.verify.specs.answer import DEFAULT_OUTPUT, AnswerSpec
+from hylo_eval.verify.specs.base import DEFAULT_OUTPUT, AnswerSpec
 from hylo_eval.verify.trace_answer import AnswerSource, failed_behaviour
 from hylo_eval.verify.verdict import (
     GradingInfraError,

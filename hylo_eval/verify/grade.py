@@ -36,7 +36,7 @@ MAX_SPEC_BYTES: Final = 16 << 20
 MAX_RESOURCE_BYTES: Final = 64 << 20
 
 if TYPE_CHECKING:
-    from hylo_eval.verify.specs.answer import AnswerSpec
+    from hylo_eval.verify.specs.base import AnswerSpec
     from hylo_eval.verify.specs.execution import ExecutionSpec
 
 _logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ find them by walking frames and descriptors: within one process nothing can be h
 """
 
 # The interpreter that runs this may be older than ours, and imports no typing or contextlib before pytest.
-# ruff: noqa: ANN001, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901
+# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901, PTH
 # pyright: basic, reportPrivateUsage=false
 
 import os
@@ -34,7 +34,7 @@ def installed_folders():
     library = os.path.dirname(os.__file__)
     packages = [entry for entry in sys.path if os.path.basename(entry) in PACKAGE_FOLDERS]
     workspace = os.path.join(os.path.realpath(os.curdir), "")
-    folders = [os.path.join(folder, "") for folder in [library] + packages if os.path.isabs(folder)]
+    folders = [os.path.join(folder, "") for folder in [library, *packages] if os.path.isabs(folder)]
     return tuple([folder for folder in folders if not os.path.realpath(folder).startswith(workspace)])
 
 
