@@ -14,7 +14,8 @@ find them by walking frames and descriptors: within one process nothing can be h
 """
 
 # The interpreter that runs this may be older than ours, and imports no typing or contextlib before pytest.
-# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901, PTH
+# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901
+# ruff: noqa: PTH117, PTH118, PTH119, PTH120
 # pyright: basic, reportPrivateUsage=false
 
 import os
@@ -26,16 +27,20 @@ PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 
 
 def installed_folders():
-    """The folders of the standard library and of installed packages, but those that lie in the workspace.
+    """The folders of the standard library and of installed packages, apart from the workspace.
 
-    They are asked for before any code of the task has run. A folder is told by its name: a link that leads
-    to one is not followed, and costs only time.
+    They are asked for before any code of the task has run. One that lies in the workspace, or around it, is
+    left out: the candidate may have written there.
     """
     library = os.path.dirname(os.__file__)
     packages = [entry for entry in sys.path if os.path.basename(entry) in PACKAGE_FOLDERS]
     workspace = os.path.join(os.path.realpath(os.curdir), "")
-    folders = [os.path.join(folder, "") for folder in [library, *packages] if os.path.isabs(folder)]
-    return tuple([folder for folder in folders if not os.path.realpath(folder).startswith(workspace)])
+    folders = []
+    for entry in [library, *packages]:
+        real = os.path.join(os.path.realpath(entry), "")
+        if os.path.isabs(entry) and not real.startswith(workspace) and not workspace.startswith(real):
+            folders.append(os.path.join(entry, ""))
+    return tuple(folders)
 
 
 def keep_installed_bytecode(folders):
