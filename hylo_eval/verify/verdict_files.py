@@ -55,19 +55,29 @@ def write_verdict(logs_dir: Path, verdict: object) -> Reward:
         OSError: A file could not be written. None of the three is left behind.
     """
     reward = validated(verdict)
-    value = abs(float(reward.reward))  # a script's -0.0 is a zero
-    record = {"reward": value, "status": reward.status.value, "detail": reward.detail}
+    record = verdict_json(reward)
+    value = _value(reward)
     clear_verdict(logs_dir)
     try:
         if reward.status is Status.SCORED:
             _write_whole(logs_dir / REWARD_JSON, json.dumps({"reward": value}) + "\n")
             _write_whole(logs_dir / REWARD_TXT, f"{value}\n")
-        _write_whole(logs_dir / VERDICT_JSON, json.dumps(record, allow_nan=False) + "\n")
+        _write_whole(logs_dir / VERDICT_JSON, record + "\n")
     except BaseException:
         with contextlib.suppress(OSError):
             clear_verdict(logs_dir)
         raise
     return reward
+
+
+def verdict_json(reward: Reward) -> str:
+    """A valid verdict as the one JSON line that ``verdict.json`` holds."""
+    record = {"reward": _value(reward), "status": reward.status.value, "detail": reward.detail}
+    return json.dumps(record, allow_nan=False)
+
+
+def _value(reward: Reward) -> float:
+    return abs(float(reward.reward))  # a script's -0.0 is a zero
 
 
 def _write_whole(path: Path, text: str) -> None:
