@@ -120,8 +120,9 @@ def spec_from_table(table: Mapping[str, Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if attrs.has(type(value)):  # a function call or a constraint
-        return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+    kind: type[Any] = type(value)
+    if attrs.has(kind):  # a function call or a constraint
+        return {field.name: getattr(value, field.name) for field in attrs.fields(kind)}
     if isinstance(value, tuple):
         return [_plain(entry) for entry in cast("tuple[Any, ...]", value)]
     return str(value) if isinstance(value, str) else value
