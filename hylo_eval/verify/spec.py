@@ -120,7 +120,7 @@ def spec_from_table(table: Mapping[str, Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    kind: type[Any] = type(value)
+    kind = cast("type[Any]", type(value))
     if attrs.has(kind):  # a function call or a constraint
         return {field.name: getattr(value, field.name) for field in attrs.fields(kind)}
     if isinstance(value, tuple):

@@ -15,7 +15,7 @@ find them by walking frames and descriptors: within one process nothing can be h
 
 # The interpreter that runs this may be older than ours, and imports no typing or contextlib before pytest.
 # ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901
-# ruff: noqa: PTH117, PTH118, PTH119, PTH120
+# ruff: noqa: B010, PTH117, PTH118, PTH119, PTH120
 # pyright: basic, reportPrivateUsage=false
 
 import os
@@ -61,7 +61,7 @@ def keep_installed_bytecode(folders):
         folder, name = os.path.split(path)
         return os.path.join(folder, "__pycache__", name.rpartition(".")[0] + ending)
 
-    machinery.cache_from_source = cache_from_source
+    setattr(machinery, "cache_from_source", cache_from_source)
 
 
 def keep_installed_rewrites(folders):
@@ -76,7 +76,7 @@ def keep_installed_rewrites(folders):
             return file_path.parent / "__pycache__"
         return private(file_path)
 
-    rewriting.get_cache_dir = get_cache_dir
+    setattr(rewriting, "get_cache_dir", get_cache_dir)
 
 
 def encode(value):
