@@ -11,18 +11,22 @@ _PATH = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("spec", type=_PATH)
-@click.option("--logs-dir", type=_PATH, default=Path("/logs/verifier"), show_default=True, help="Where to write.")
+@click.option("--logs-dir", type=_PATH, help="Where to write.  [default: /logs/verifier, where there is a /logs]")
 @click.option("--workspace", type=_PATH, default=Path("/app"), show_default=True, help="The candidate's folder.")
-def verify(spec: Path, logs_dir: Path, workspace: Path) -> int:
+def verify(spec: Path, logs_dir: Path | None, workspace: Path) -> int:
     """Grade the task of SPEC, a verifier.toml, and write verdict.json.
 
-    Ends with 0 for all three statuses of a verdict, with 2 when none could be written, with 130 when a signal
-    ended it before that. The console script
-    hylo-verify takes the same arguments.
-    """
-    from hylo_eval.verify.commands import main_verify
+    Without --logs-dir, on a machine that has no /logs, the verdict is printed and no file is written.
 
-    return main_verify([f"--logs-dir={logs_dir}", f"--workspace={workspace}", "--", str(spec)])
+    Ends with 0 for all three statuses of a verdict, with 2 when none could be written, with 130 when a signal
+    ended it before that. The console script hylo-verify takes the same arguments, and makes /logs/verifier
+    wherever it runs.
+    """
+    from hylo_eval.verify.commands import DEFAULT_LOGS_DIR, main_show, main_verify
+
+    if logs_dir is None and not DEFAULT_LOGS_DIR.parent.is_dir():
+        return main_show(spec, workspace)
+    return main_verify([f"--logs-dir={logs_dir or DEFAULT_LOGS_DIR}", f"--workspace={workspace}", "--", str(spec)])
 
 
 @click.command("verify-candidate")

@@ -38,7 +38,7 @@ MAX_MANIFEST_BYTES: Final = 16 * 1024 * 1024
 
 _OPTIONS_OF_KIND: Final = {
     "rubric": ("rubrics", "rubric_version", "model"),
-    "plugin": ("plugin", "plugin_digest"),
+    "plugin": ("plugin", "plugin_digest", "processes", "timeout_seconds"),
     "endpoint": ("timeout_seconds",),
 }
 
@@ -87,7 +87,8 @@ def make_verifier(
     model: str = "",
     plugin: str = "",
     plugin_digest: str = "",
-    timeout_seconds: float = 60.0,
+    processes: int | None = None,
+    timeout_seconds: float | None = None,
 ) -> VerifierGrader:
     """The grader ``verifier``: a rubric, a plugin's function or an endpoint.
 
@@ -100,7 +101,8 @@ def make_verifier(
         model: The judge's, in place of ``VERIFYIT_JUDGE_MODEL``.
         plugin: The plugin's folder; that of ``file`` when it is the plugin's own ``manifest.json``.
         plugin_digest: Of that folder, as pinned.
-        timeout_seconds: For a whole exchange with an endpoint.
+        processes: How many episodes a plugin judges at once, each in a process of its own; 1 unless given.
+        timeout_seconds: For a whole exchange with an endpoint (60 unless given), or one call of a plugin (600).
 
     Raises:
         EvalError: There is no verifier, an option is missing, or one is given that its kind does not have.
@@ -113,13 +115,16 @@ def make_verifier(
         "model": model,
         "plugin": plugin,
         "plugin_digest": plugin_digest,
-        "timeout_seconds": "" if timeout_seconds == 60.0 else timeout_seconds,
+        "processes": processes,
+        "timeout_seconds": timeout_seconds,
     }
-    strange = [name for name, value in given.items() if value != "" and name not in _OPTIONS_OF_KIND[ref.kind]]
+    strange = [
+        name for name, value in given.items() if value not in ("", None) and name not in _OPTIONS_OF_KIND[ref.kind]
+    ]
     if strange:
         raise EvalError(f"a verifier of kind {ref.kind} has no option {strange[0]!r}")
-    if timeout_seconds <= 0:
-        raise EvalError(f"option 'timeout_seconds' must be above 0, not {timeout_seconds:g}")
+    if processes is not None and processes < 1:
+        raise EvalError(f"option 'processes' must be at least 1, not {processes}")
     folder = Path(plugin) if plugin else Path(file).parent if file.endswith(".json") else None
     if ref.kind == "plugin" and folder is not None and not (folder / "manifest.json").is_file():
         raise EvalError(f"{folder} is no plugin: it holds no manifest.json")
@@ -129,6 +134,7 @@ def make_verifier(
         rubric_version=rubric_version,
         plugin_folder=folder,
         plugin_digest=plugin_digest,
+        plugin_processes=1 if processes is None else processes,
         timeout_seconds=timeout_seconds,
     )
     return VerifierGrader(resolve_verifier(ref, setup))

@@ -23,11 +23,11 @@ from hylo_core.trace import EpisodeTrace, GradeEvent
 from hylo_eval.errors import EvalError
 from hylo_eval.verify.bounded_detail import bounded_detail
 from hylo_eval.verify.grade import TestsFolder, grade
-from hylo_eval.verify.modes import grader_of, mode_of
+from hylo_eval.verify.modes import Mode, grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader
 from hylo_eval.verify.preparation import episode_failure
 from hylo_eval.verify.spec import render_spec
-from hylo_eval.verify.specs.answer import DEFAULT_OUTPUT, AnswerSpec
+from hylo_eval.verify.specs.base import DEFAULT_OUTPUT, AnswerSpec
 from hylo_eval.verify.trace_answer import AnswerSource, failed_behaviour
 from hylo_eval.verify.verdict import (
     GradingInfraError,
@@ -93,6 +93,8 @@ class VerdictGrader:
         self._workspace = workspace
         self._source = AnswerSource.parse(source) if isinstance(source, str) else source
         self._now = now
+        # Waiting for a judge model is all such a grade does; whatever runs something has the machine to itself.
+        self.parallel = self._mode is Mode.JUDGE and source is not None
         self.digest = digest_bytes(render_spec(spec).encode())
         self.tests_digest = folder_digest(tests_dir)
 

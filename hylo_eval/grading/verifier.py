@@ -36,10 +36,15 @@ class VerifierGrader:
     ) -> None:
         self.name = name
         self.digest = verifier.digest
-        # A plugin's function is somebody's code, and nobody said that several threads may run it.
-        self.parallel = not verifier.takes_events
+        self.parallel = verifier.parallel
         self._verifier = verifier
         self._now = now
+
+    def close(self) -> None:
+        """End what the verifier runs."""
+        close: Any = getattr(self._verifier, "close", None)
+        if callable(close):
+            close()
 
     def grade(self, trace: EpisodeTrace, task: TaskInstance) -> GradeEvent:
         """Ask the verifier."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from hylo_eval.grading.frames import Frame, read_frames
 from hylo_eval.grading.operator import find_videos
 from hylo_eval.verify.judging.exchange import ChatRequest, Completion, complete
 from hylo_eval.verify.verdict import GradingInfraError
+from hylo_eval.verify.verifiers.contract import check_option_seconds
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
@@ -79,10 +81,13 @@ class VlmOptions:
         for name, low, high in (("frames", 1, 64), ("longest_side", 16, 2048), ("votes", 1, 15)):
             if not low <= getattr(self, name) <= high:
                 raise EvalError(f"option {name!r} must be from {low} to {high}, not {getattr(self, name)}")
-        if self.timeout_seconds <= 0 or self.max_completion_tokens < 1:
-            raise EvalError("options 'timeout_seconds' and 'max_completion_tokens' must be above 0")
-        if min(self.prompt_price, self.completion_price) < 0:
-            raise EvalError("options 'prompt_price' and 'completion_price' must be at least 0")
+        check_option_seconds(self.timeout_seconds)
+        if self.max_completion_tokens < 1:
+            raise EvalError("option 'max_completion_tokens' must be above 0")
+        if not all(0 <= price < math.inf for price in (self.prompt_price, self.completion_price)):
+            raise EvalError("options 'prompt_price' and 'completion_price' must be finite and at least 0")
+        if self.temperature is not None and not 0 <= self.temperature < math.inf:
+            raise EvalError(f"option 'temperature' must be finite and at least 0, not {self.temperature:g}")
 
     @property
     def sampling_temperature(self) -> float:

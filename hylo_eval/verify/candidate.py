@@ -12,7 +12,7 @@ from typing import Any, Final
 from hylo_eval.verify.modes import IN_PROCESS_MODES, Mode, grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader, ResourceTable
 from hylo_eval.verify.spec import spec_from_table
-from hylo_eval.verify.specs.answer import AnswerSpec, EmptyOutput
+from hylo_eval.verify.specs.base import AnswerSpec, EmptyOutput
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, infra_error, invalid_task, zero
 
 __all__ = ["IN_PROCESS_EXTENSIONS", "IN_PROCESS_MODES", "candidate_spec", "grade_candidate"]

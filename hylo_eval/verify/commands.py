@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hylo_eval.verify.specs import DEFAULT_WORKSPACE
-from hylo_eval.verify.verdict_files import clear_verdict, write_verdict
+from hylo_eval.verify.verdict_files import clear_verdict, verdict_json, write_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -78,6 +78,26 @@ def main_verify(argv: Sequence[str] | None = None) -> int:
     return _record(arguments.logs_dir, graded)
 
 
+def main_show(spec: Path, workspace: Path) -> int:
+    """Grades as ``verify`` does and prints the verdict as a JSON line, where no folder for its files is asked for.
+
+    Returns:
+        The exit status: 0 with a verdict printed, 130 when SIGINT, SIGTERM or SIGHUP came first.
+    """
+    from hylo_eval.verify.grade import grade_file
+
+    _log_to_stderr()
+    try:
+        with _signals_interrupt():
+            verdict = grade_file(spec, workspace)
+    except KeyboardInterrupt:
+        return _interrupted()
+    print(verdict_json(verdict))  # noqa: T201
+    note = f"no files are written: this machine has no {DEFAULT_LOGS_DIR.parent}. fix: --logs-dir DIR writes them"
+    print(note, file=sys.stderr)  # noqa: T201
+    return EXIT_DONE
+
+
 def main_candidate(argv: Sequence[str] | None = None) -> int:
     """Runs ``verify-candidate``; see :func:`candidate_parser`.
 
@@ -100,20 +120,28 @@ def main_candidate(argv: Sequence[str] | None = None) -> int:
 
 
 def _record(logs_dir: Path, graded: Callable[[], Reward]) -> int:
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
+    _log_to_stderr()
     try:
         with _signals_interrupt():
             # A stale reward must not survive a grader that is killed half way.
             clear_verdict(logs_dir)
             verdict = write_verdict(logs_dir, graded())
     except KeyboardInterrupt:
-        print("interrupted before there was a verdict", file=sys.stderr)  # noqa: T201
-        return EXIT_INTERRUPTED
+        return _interrupted()
     except OSError as error:
         print(f"the verdict cannot be written to {logs_dir}: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_UNWRITTEN
     logging.getLogger(__name__).info("reward=%s status=%s", verdict.reward, verdict.status)
     return EXIT_DONE
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
+
+
+def _interrupted() -> int:
+    print("interrupted before there was a verdict", file=sys.stderr)  # noqa: T201
+    return EXIT_INTERRUPTED
 
 
 @contextmanager

@@ -36,7 +36,7 @@ MAX_SPEC_BYTES: Final = 16 << 20
 MAX_RESOURCE_BYTES: Final = 64 << 20
 
 if TYPE_CHECKING:
-    from hylo_eval.verify.specs.answer import AnswerSpec
+    from hylo_eval.verify.specs.base import AnswerSpec
     from hylo_eval.verify.specs.execution import ExecutionSpec
 
 _logger = logging.getLogger(__name__)
@@ -119,6 +119,17 @@ def read_answer(output: str, workspace: Path) -> str | Reward:
     return content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def _refuse_stray_output(output: str, workspace: Path) -> None:
+    """Raises InvalidTask for a relative path that leads out of the workspace: nobody was asked to write there."""
+    path = Path(output)
+    if not path.is_absolute() and not path.resolve().is_relative_to(workspace.resolve()):
+        inside = PurePosixPath(DEFAULT_WORKSPACE) / output
+        raise InvalidTask(
+            f"output {output!r:.200} is relative to the current folder, {Path.cwd()}, where there is no such file. "
+            f"fix: output = {str(inside)!r:.200} for a file of the workspace"
+        )
+
+
 def grade(spec: Any, tests_dir: Path | str, workspace: Path | str) -> Reward:
     """Grades one task.
 
@@ -150,6 +161,7 @@ def _grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:
     found.check_task(spec, resources)
     text = read_answer(answer_spec.output, workspace)
     if isinstance(text, Reward):
+        _refuse_stray_output(answer_spec.output, workspace)
         return text
     if is_unanswered(answer_spec, text):
         return zero("no_output")

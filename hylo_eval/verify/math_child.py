@@ -20,6 +20,12 @@ MAX_SHOWN_CHARACTERS: Final = 1000
 PLAIN_NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}|-?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,18}")
 """A number in the form in which it is written most often."""
 
+PLAIN_FRACTION: Final = re.compile(
+    r"(?P<slash>(?P<above>-?[1-9][0-9]{0,17})/(?P<below>[1-9][0-9]{0,17}))"
+    r"|(?P<sign>-?)\\frac\{(?P<over>-?[1-9][0-9]{0,17})\}\{(?P<under>[1-9][0-9]{0,17})\}"
+)
+"""A fraction of integers, with a stroke or as ``\\frac{a}{b}``."""
+
 Parsed: TypeAlias = list[Any]
 """What math-verify reads in one text: expressions, and the text itself."""
 
@@ -69,10 +75,26 @@ def _read_anchored(text: str) -> Parsed:
 
     Most answers are plain numbers, which need none of the LaTeX grammar: they are read as it would read them.
     """
+    if fraction := PLAIN_FRACTION.fullmatch(text):
+        return _fraction(fraction)
     if PLAIN_NUMBER.fullmatch(text):
         sympy = import_extra("sympy", extra="math")
         return [sympy.Float(text) if "." in text else sympy.Integer(text), text]
     return _parse(f"${without_math_delimiters(text)}$") or _parse(text)
+
+
+def _fraction(match: re.Match[str]) -> Parsed:
+    sympy = import_extra("sympy", extra="math")
+    if match["slash"]:
+        text = rf"\frac{{{match['above']}}}{{{match['below']}}}"
+        return [sympy.Rational(int(match["above"]), int(match["below"])), text]
+    value = sympy.Rational(int(match["over"]), int(match["under"]))
+    return [-value if match["sign"] else value, match[0]]
+
+
+def is_plain(expected: str) -> bool:
+    """Whether a text is a number or a fraction that needs no reading to be known as mathematics."""
+    return bool(PLAIN_NUMBER.fullmatch(expected) or PLAIN_FRACTION.fullmatch(expected))
 
 
 def _has_expression(parsed: Parsed) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 import attrs
 
 from hylo_eval.verify.modes import Mode, mode_of, spec_type
-from hylo_eval.verify.specs.answer import Constraint, FunctionCall
 from hylo_eval.verify.specs.fields import SpecError
 from hylo_eval.verify.verdict import InvalidTask
 
@@ -121,10 +120,9 @@ def spec_from_table(table: Mapping[str, Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, FunctionCall):
-        return {"name": value.name, "arguments": value.arguments}
-    if isinstance(value, Constraint):
-        return {"name": value.name, "params": value.params}
+    kind = cast("type[Any]", type(value))
+    if attrs.has(kind):  # a function call or a constraint
+        return {field.name: getattr(value, field.name) for field in attrs.fields(kind)}
     if isinstance(value, tuple):
         return [_plain(entry) for entry in cast("tuple[Any, ...]", value)]
     return str(value) if isinstance(value, str) else value

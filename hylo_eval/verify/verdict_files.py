@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import stat
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -56,14 +55,14 @@ def write_verdict(logs_dir: Path, verdict: object) -> Reward:
         OSError: A file could not be written. None of the three is left behind.
     """
     reward = validated(verdict)
-    value = abs(float(reward.reward))  # a script's -0.0 is a zero
-    record = {"reward": value, "status": reward.status.value, "detail": reward.detail}
+    record = verdict_json(reward)
+    value = _value(reward)
     clear_verdict(logs_dir)
     try:
         if reward.status is Status.SCORED:
             _write_whole(logs_dir / REWARD_JSON, json.dumps({"reward": value}) + "\n")
             _write_whole(logs_dir / REWARD_TXT, f"{value}\n")
-        _write_whole(logs_dir / VERDICT_JSON, json.dumps(record, allow_nan=False) + "\n")
+        _write_whole(logs_dir / VERDICT_JSON, record + "\n")
     except BaseException:
         with contextlib.suppress(OSError):
             clear_verdict(logs_dir)
@@ -71,14 +70,26 @@ def write_verdict(logs_dir: Path, verdict: object) -> Reward:
     return reward
 
 
+def verdict_json(reward: Reward) -> str:
+    """A valid verdict as the one JSON line that ``verdict.json`` holds."""
+    record = {"reward": _value(reward), "status": reward.status.value, "detail": reward.detail}
+    return json.dumps(record, allow_nan=False)
+
+
+def _value(reward: Reward) -> float:
+    return abs(float(reward.reward))  # a script's -0.0 is a zero
+
+
 def _write_whole(path: Path, text: str) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    # Not the tempfile module's: with what it imports it costs a tenth of the command.
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             os.fchmod(file.fileno(), 0o644)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(temporary).unlink()
+            temporary.unlink()
         raise

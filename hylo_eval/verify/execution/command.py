@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import selectors
 import signal
 import subprocess
@@ -165,7 +164,7 @@ def run_command(
         OSError: The program cannot be started.
         ValueError: An argument holds a NUL.
     """
-    marker = secrets.token_hex(16)
+    marker = os.urandom(16).hex()
     variables = command_environment({**(environment or {}), MARKER_VARIABLE: marker}, credentials=credentials)
     runner = command_user(candidate=candidate)
     deadline = Deadline.after(timeout_seconds)

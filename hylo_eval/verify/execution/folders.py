@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,8 @@ def private_folder(purpose: str) -> Generator[Path]:
 
     What cannot be removed is left behind rather than raised: the verdict stands.
     """
+    import tempfile
+
     folder = Path(tempfile.mkdtemp(prefix=f"hylo-{purpose}-")).resolve()
     try:
         yield folder

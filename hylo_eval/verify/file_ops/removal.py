@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 
@@ -41,7 +40,7 @@ def remove_folder(name: str, *, parent: int) -> None:
                 entries = list(listing)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    aside = f".removed-{secrets.token_hex(8)}"
+                    aside = f".removed-{os.urandom(8).hex()}"
                     os.rename(entry.name, aside, src_dir_fd=folder, dst_dir_fd=parent)
                     pending.append(aside)
                 else:

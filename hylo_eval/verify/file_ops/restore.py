@@ -8,8 +8,6 @@ of a folder is removed, and a file is written under a new name and renamed over 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -67,9 +65,11 @@ def _files_below(source: Path, tests_dir: Path, depth: int = 0) -> Iterator[Path
 
 
 def _restore_file(source: Path, components: tuple[str, ...], root: int) -> None:
+    import shutil
+
     *folders, name = components
     with _opened_folder(root, folders) as folder:
-        temporary = f".restore-{secrets.token_hex(8)}"
+        temporary = f".restore-{os.urandom(8).hex()}"
         descriptor = os.open(temporary, _CREATE_FILE, 0o600, dir_fd=folder)
         try:
             with source.open("rb") as content, os.fdopen(descriptor, "wb") as target:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from hylo_eval.verify.extraction import last_box
 from hylo_eval.verify.modes.grader import AnswerGrader, Resources
-from hylo_eval.verify.specs.answer import EmptyOutput
+from hylo_eval.verify.specs.base import EmptyOutput
 from hylo_eval.verify.verdict import InvalidTask, Reward, scored, zero
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from hylo_eval.verify.judging.connection import JudgeConnection
 from hylo_eval.verify.judging.prompts import CONTEXT_LIMIT, criterion_prompt, reference_prompt
 from hylo_eval.verify.judging.questioning import Judge
 from hylo_eval.verify.modes.grader import AnswerGrader
-from hylo_eval.verify.specs.answer import EmptyOutput
+from hylo_eval.verify.specs.base import EmptyOutput
 from hylo_eval.verify.specs.judge import JudgeSpec, Rubric
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, scored, zero
 

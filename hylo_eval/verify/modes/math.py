@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from hylo_eval.verify.bounded_call import BoundedCallError, call_bounded
 from hylo_eval.verify.extraction import BOX, last_box, last_line
-from hylo_eval.verify.math_child import PLAIN_NUMBER
+from hylo_eval.verify.math_child import is_plain
 from hylo_eval.verify.modes.grader import AnswerGrader, Resources
 from hylo_eval.verify.specs.answer import MathProfile, MathType
 from hylo_eval.verify.verdict import InvalidTask, Reward, Status, zero
@@ -49,7 +49,7 @@ def _reference_defect(expected: str, math_type: MathType, profile: MathProfile) 
 def check_math_reference(spec: MathSpec, _resources: Resources | None = None) -> None:
     """Raises InvalidTask for a reference that cannot be read, in time or at all."""
     check_math(spec)
-    if spec.math_type is MathType.SCALAR and PLAIN_NUMBER.fullmatch(spec.expected):
+    if spec.math_type is MathType.SCALAR and is_plain(spec.expected):
         return  # it can be read: the child need not be asked
     defect = _reference_defect(spec.expected, spec.math_type, spec.profile)
     if defect is not None:

@@ -12,7 +12,6 @@ lists it among the trusted ones.
 from __future__ import annotations
 
 import os
-import secrets
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Final
@@ -100,7 +99,7 @@ class _Suite:
         """
         program = package_files("hylo_eval.verify.pytest_runs").joinpath("program.py").read_text("utf-8")
         arguments = (*_OWN_ARGUMENTS, *self._conftest_boundary(), *self.spec.args, *paths)
-        word = secrets.token_hex(16)
+        word = os.urandom(16).hex()
         with ReportChannel() as channel:
             try:
                 completed = run_command(
@@ -135,7 +134,7 @@ class _Suite:
 
     def is_healthy(self) -> bool:
         """Whether interpreter, pytest and the report's plugin work where no code of the task is imported."""
-        folder = self.scratch / f"probe-{secrets.token_hex(4)}"
+        folder = self.scratch / f"probe-{os.urandom(4).hex()}"
         folder.mkdir()
         (folder / "test_probe.py").write_text("def test_probe():\n    assert True\n")
         (folder / "pytest.ini").write_text("[pytest]\n")

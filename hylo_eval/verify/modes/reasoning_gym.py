@@ -13,7 +13,7 @@ from hylo_eval.verify.bounded_call import BoundedCallError, BoundedFailure, call
 from hylo_eval.verify.json_prefix import decode_value
 from hylo_eval.verify.modes.grader import AnswerGrader
 from hylo_eval.verify.reasoning_gym_scoring import check_entry_form, score
-from hylo_eval.verify.specs.answer import EmptyOutput
+from hylo_eval.verify.specs.base import EmptyOutput
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, scored, zero
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hylo_eval.verify.modes.grader import AnswerGrader
-from hylo_eval.verify.specs.answer import AnswerSpec, UnsolvableSpec
+from hylo_eval.verify.specs.answer import UnsolvableSpec
+from hylo_eval.verify.specs.base import AnswerSpec
 from hylo_eval.verify.verdict import Reward, scored, zero
 
 if TYPE_CHECKING:

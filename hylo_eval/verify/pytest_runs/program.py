@@ -4,19 +4,79 @@ Its text is given to that interpreter with ``-c``: it must run on every Python t
 must import nothing before pytest does but modules that are built into the interpreter. A candidate's module
 that is named after one of the standard library is thereby imported, and blamed, as it was submitted.
 
+Compiled files are looked up in the folder that ``PYTHONPYCACHEPREFIX`` names, which is the grader's own and
+empty, so that none is believed that lies beside the task's files. The standard library and the installed
+packages alone keep theirs: to compile all of pytest and its plugins anew takes a second and more.
+
 The report goes to a pipe whose number is told on standard input together with a word that opens every line.
 No argument, environment variable, file or module names either. Code that runs in this interpreter can still
 find them by walking frames and descriptors: within one process nothing can be hidden from it.
 """
 
 # The interpreter that runs this may be older than ours, and imports no typing or contextlib before pytest.
-# ruff: noqa: ANN001, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901
+# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901
+# ruff: noqa: B010, PTH117, PTH118, PTH119, PTH120
 # pyright: basic, reportPrivateUsage=false
 
+import os
 import posix
 import sys
 
 LONGEST_TEXT = 1 << 16
+PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+
+
+def installed_folders():
+    """The folders of the standard library and of installed packages, apart from the workspace.
+
+    They are asked for before any code of the task has run. One that lies in the workspace, or around it, is
+    left out: the candidate may have written there.
+    """
+    library = os.path.dirname(os.__file__)
+    packages = [entry for entry in sys.path if os.path.basename(entry) in PACKAGE_FOLDERS]
+    workspace = os.path.join(os.path.realpath(os.curdir), "")
+    folders = []
+    for entry in [library, *packages]:
+        real = os.path.join(os.path.realpath(entry), "")
+        if os.path.isabs(entry) and not real.startswith(workspace) and not workspace.startswith(real):
+            folders.append(os.path.join(entry, ""))
+    return tuple(folders)
+
+
+def keep_installed_bytecode(folders):
+    """Lets the import system find, and leave, the compiled files of installed modules beside their sources.
+
+    Where the interpreter does not work as expected nothing is changed: every module is compiled anew.
+    """
+    machinery = sys.modules.get("_frozen_importlib_external")
+    private = getattr(machinery, "cache_from_source", None)
+    tag = getattr(sys.implementation, "cache_tag", None)
+    if private is None or tag is None or not getattr(sys, "pycache_prefix", None):
+        return
+    ending = "." + tag + (".opt-%d" % sys.flags.optimize if sys.flags.optimize else "") + ".pyc"
+
+    def cache_from_source(path, *arguments, **options):
+        if arguments or options or not path.startswith(folders):
+            return private(path, *arguments, **options)
+        folder, name = os.path.split(path)
+        return os.path.join(folder, "__pycache__", name.rpartition(".")[0] + ending)
+
+    setattr(machinery, "cache_from_source", cache_from_source)
+
+
+def keep_installed_rewrites(folders):
+    """The same for the plugins whose assertions pytest rewrites; it has its own cache of compiled files."""
+    rewriting = sys.modules.get("_pytest.assertion.rewrite")
+    private = getattr(rewriting, "get_cache_dir", None)
+    if private is None:
+        return
+
+    def get_cache_dir(file_path):
+        if str(file_path).startswith(folders):
+            return file_path.parent / "__pycache__"
+        return private(file_path)
+
+    setattr(rewriting, "get_cache_dir", get_cache_dir)
 
 
 def encode(value):
@@ -141,8 +201,11 @@ def main():
         send(failure_of(error, node_id))
 
     try:
+        folders = installed_folders()
+        keep_installed_bytecode(folders)
         import pytest
 
+        keep_installed_rewrites(folders)
         code = int(pytest.main(sys.argv[1:], plugins=[observer(record, send)]))
     except BaseException as error:
         record(error)

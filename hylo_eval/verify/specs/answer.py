@@ -9,16 +9,8 @@ import attrs
 
 from hylo_eval.verify.json_comparison import JsonValue, NumericTypePolicy
 from hylo_eval.verify.specs import fields
+from hylo_eval.verify.specs.base import EMPTY_OUTPUT, AnswerSpec, EmptyOutput
 from hylo_eval.verify.verdict import InvalidTask
-
-DEFAULT_OUTPUT = "/app/answer.txt"
-
-
-class EmptyOutput(StrEnum):
-    """What a blank answer means: a zero, or a text to grade like any other."""
-
-    ZERO = "zero"
-    GRADE = "grade"
 
 
 class MathType(StrEnum):
@@ -55,22 +47,6 @@ class ClosureFormat(StrEnum):
     TOOL = "tool"
     REASONING = "reasoning"
     CODE_FENCE = "code_fence"
-
-
-EMPTY_OUTPUT = fields.named(fields.choice(EmptyOutput))
-
-
-@attrs.frozen(kw_only=True)
-class AnswerSpec:
-    """The fields that every mode with an answer file has.
-
-    Attributes:
-        output: The answer file. A path under ``/app`` is read from the workspace.
-        empty_output: What a blank answer means.
-    """
-
-    output: str = attrs.field(default=DEFAULT_OUTPUT, converter=fields.TEXT)
-    empty_output: EmptyOutput = attrs.field(default=EmptyOutput.ZERO, converter=EMPTY_OUTPUT)
 
 
 @attrs.frozen

@@ -7,7 +7,8 @@ from enum import StrEnum
 import attrs
 
 from hylo_eval.verify.specs import fields
-from hylo_eval.verify.specs.answer import CONSTRAINTS, AnswerSpec, Constraint
+from hylo_eval.verify.specs.answer import CONSTRAINTS, Constraint
+from hylo_eval.verify.specs.base import AnswerSpec
 
 
 class Rubric(StrEnum):

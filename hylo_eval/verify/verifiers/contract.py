@@ -10,7 +10,8 @@ import attrs
 
 from hylo_core.canonical import describe
 from hylo_core.verifier import VerifierRef
-from hylo_eval.errors import VerificationError
+from hylo_eval.errors import EvalError, VerificationError
+from hylo_eval.verify.execution.deadline import MAX_TIMEOUT_SECONDS
 
 VerifyFn: TypeAlias = Callable[[Mapping[str, Any], Any], float]
 """From the task and the trajectory that was handed in to the reward; a failure raises and is never 0.0."""
@@ -49,6 +50,11 @@ class Verifier(Protocol):
         """Whether it gets the trajectory raw, rather than flattened to text."""
         ...
 
+    @property
+    def parallel(self) -> bool:
+        """Whether several threads may ask at once."""
+        ...
+
     def verify(self, task: Mapping[str, Any], trajectory: Any) -> Verification:
         """The reward with its details; raises as a call does."""
         ...
@@ -82,3 +88,13 @@ def finite_reward(ref: VerifierRef, value: object) -> float:
     if not math.isfinite(reward):
         raise failure(ref, f"the reward must be finite, not {reward}")
     return reward
+
+
+def check_option_seconds(seconds: float) -> None:
+    """Refuse a time that is none, or longer than the operating system can wait for in one call.
+
+    Raises:
+        EvalError: It is not above 0, or above a week.
+    """
+    if not 0 < seconds <= MAX_TIMEOUT_SECONDS:
+        raise EvalError(f"option 'timeout_seconds' must be above 0 and at most a week, not {seconds:g}")

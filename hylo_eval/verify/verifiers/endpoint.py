@@ -14,7 +14,7 @@ from hylo_core.verifier import VerifierRef
 from hylo_eval.verify.bounded_post import PostRequest, post_json
 from hylo_eval.verify.spec import decode_json
 from hylo_eval.verify.verdict import GradingInfraError
-from hylo_eval.verify.verifiers.contract import Verification, failure, finite_reward
+from hylo_eval.verify.verifiers.contract import Verification, check_option_seconds, failure, finite_reward
 from hylo_eval.verify.verifiers.flattening import flatten_trajectory
 
 TIMEOUT_SECONDS: Final = 60.0
@@ -39,8 +39,10 @@ class EndpointVerifier:
     """
 
     takes_events = False
+    parallel = True
 
     def __init__(self, ref: VerifierRef, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+        check_option_seconds(timeout_seconds)
         self.ref = ref
         self._timeout_seconds = timeout_seconds
         self.digest = digest({"verifier": ref.to_dict()})

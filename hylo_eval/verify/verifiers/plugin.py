@@ -35,8 +35,8 @@ class PluginVerifier:
     place; its own modules import each other relatively (``from . import parsing``). A first task that fails in this
     fails for good: every later one raises the same, and nothing is imported again.
 
-    The function may print, start threads and raise. It cannot be stopped: what bounds it is the deadline of the process
-    it runs in.
+    The function may print, start threads and raise. It cannot be stopped here: :class:`.plugin_process.PluginProcesses`
+    calls it in a process that can.
 
     Args:
         ref: Of kind ``plugin``.
@@ -45,6 +45,7 @@ class PluginVerifier:
     """
 
     takes_events = True
+    parallel = False  # somebody's code, and nobody said that several threads may run it
 
     def __init__(self, ref: VerifierRef, folder: Path, *, pinned: str = "") -> None:
         self.ref = ref
@@ -71,6 +72,14 @@ class PluginVerifier:
     def __call__(self, task: Mapping[str, Any], trajectory: Any) -> float:
         """The reward."""
         return self.verify(task, trajectory).reward
+
+    def load(self) -> None:
+        """Check and import the plugin, where the first task has not done it yet.
+
+        Raises:
+            VerificationError: It cannot be imported, now and ever.
+        """
+        self._loaded()
 
     def _loaded(self) -> Callable[[Mapping[str, Any], Any], Any]:
         with self._lock:

@@ -14,9 +14,11 @@ from hylo_core.verifier import VerifierRef
 from hylo_eval.benchmarks import read_toml
 from hylo_eval.errors import EvalError
 from hylo_eval.verify.spec import decode_json
+from hylo_eval.verify.verifiers import endpoint, plugin_process
 from hylo_eval.verify.verifiers.contract import Verifier
-from hylo_eval.verify.verifiers.endpoint import TIMEOUT_SECONDS, EndpointVerifier
+from hylo_eval.verify.verifiers.endpoint import EndpointVerifier
 from hylo_eval.verify.verifiers.plugin import PluginVerifier
+from hylo_eval.verify.verifiers.plugin_process import PluginProcesses
 from hylo_eval.verify.verifiers.rubric import Judge, RubricVerifier
 from hylo_eval.verify.verifiers.rubrics import RubricStore
 
@@ -36,7 +38,10 @@ class VerifierSetup:
         rubric_version: In place of the newest.
         plugin_folder: The plugin's folder.
         plugin_digest: Of that folder, as pinned by the run; empty for the folder as it is.
-        timeout_seconds: For a whole exchange with an endpoint.
+        plugin_processes: In how many processes of its own a plugin's function is called, each with a deadline; 0 calls
+            it in this process, where nothing can stop it and any object can be its trajectory.
+        timeout_seconds: For a whole exchange with an endpoint, and for one call of a plugin's function in a process of
+            its own; None for the kind's own (60, 600).
     """
 
     rubrics: RubricStore | None = None
@@ -44,7 +49,8 @@ class VerifierSetup:
     rubric_version: str = ""
     plugin_folder: Path | None = None
     plugin_digest: str = ""
-    timeout_seconds: float = TIMEOUT_SECONDS
+    plugin_processes: int = 0
+    timeout_seconds: float | None = None
 
 
 def resolve_verifier(ref: VerifierRef, setup: VerifierSetup) -> Verifier:
@@ -65,8 +71,18 @@ def resolve_verifier(ref: VerifierRef, setup: VerifierSetup) -> Verifier:
             raise EvalError(f"{ref} needs the folder of its plugin", fix="plugin=<folder with a manifest.json>")
         if setup.plugin_digest and not is_digest(setup.plugin_digest):
             raise EvalError(f"{setup.plugin_digest!r:.80} is no digest of a plugin: sha256:<64 hexadecimal digits>")
-        return PluginVerifier(ref, setup.plugin_folder, pinned=setup.plugin_digest)
-    return EndpointVerifier(ref, timeout_seconds=setup.timeout_seconds)
+        return _plugin(ref, setup.plugin_folder, setup)
+    timeout = endpoint.TIMEOUT_SECONDS if setup.timeout_seconds is None else setup.timeout_seconds
+    return EndpointVerifier(ref, timeout_seconds=timeout)
+
+
+def _plugin(ref: VerifierRef, folder: Path, setup: VerifierSetup) -> Verifier:
+    if not setup.plugin_processes:
+        return PluginVerifier(ref, folder, pinned=setup.plugin_digest)
+    timeout = plugin_process.TIMEOUT_SECONDS if setup.timeout_seconds is None else setup.timeout_seconds
+    return PluginProcesses(
+        ref, folder, pinned=setup.plugin_digest, timeout_seconds=timeout, processes=setup.plugin_processes
+    )
 
 
 def read_verifier(path: Path) -> VerifierRef:

@@ -67,6 +67,7 @@ class RubricVerifier:
     """
 
     takes_events = False
+    parallel = True
 
     def __init__(self, ref: VerifierRef, store: RubricStore, judge: Judge, *, version: str = "") -> None:
         self.ref = ref

@@ -60,6 +60,22 @@ def test_verify_writes_a_verdict_and_exits_with_zero_for_every_status(task):
     assert verify(task)[0] == 0
 
 
+def test_a_machine_of_no_container_gets_no_folder_that_nobody_asked_for(task, monkeypatch):
+    """Without a logs folder and without the contract's, the verdict is printed; with the contract's it is written."""
+    from hylo_eval.verify import commands as module
+
+    logs = task / "contract" / "verifier"
+    monkeypatch.setattr(module, "DEFAULT_LOGS_DIR", logs)
+    arguments = [str(task / "tests" / "verifier.toml"), "--workspace", str(task / "app")]
+    done = CliRunner().invoke(commands.verify, arguments, standalone_mode=False)
+    assert (done.return_value, json.loads(done.stdout)["reward"]) == (0, 1.0)
+    assert "--logs-dir" in done.stderr
+    assert not logs.parent.exists()
+    logs.parent.mkdir()
+    CliRunner().invoke(commands.verify, arguments, standalone_mode=False)
+    assert json.loads((logs / "verdict.json").read_text())["reward"] == 1.0
+
+
 def test_a_verdict_that_cannot_be_written_is_exit_status_two(task, capsys):
     """A file in the place of the logs folder leaves nothing and says why."""
     (task / "logs").rmdir()

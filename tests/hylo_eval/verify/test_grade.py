@@ -48,6 +48,20 @@ def test_output_paths_are_taken_as_the_contract_says(task, monkeypatch):
         assert graded(task, McqSpec(expected="C", output=output)).reward == 1.0
 
 
+def test_a_relative_output_outside_the_workspace_is_the_tasks_fault(task, monkeypatch):
+    """The candidate writes to the workspace; nobody was asked for a file of the grader's own folder."""
+    spec = McqSpec(expected="C", output="answer.txt")
+    (task / "app" / "answer.txt").write_text("C")
+    monkeypatch.chdir(task)
+    verdict = graded(task, spec)
+    assert verdict.status is Status.INVALID_TASK
+    assert "fix: output = '/app/answer.txt'" in verdict.detail["error"]
+    monkeypatch.chdir(task / "app")
+    assert graded(task, spec).reward == 1.0
+    (task / "app" / "answer.txt").unlink()
+    assert graded(task, spec).detail == {"reason": "no_output"}
+
+
 @pytest.mark.parametrize("policy", ["zero", "grade"])
 def test_a_missing_answer_scores_zero_under_either_policy(task, policy):
     """What is not there is never an answer: no file, a folder, a fifo, a dangling link."""

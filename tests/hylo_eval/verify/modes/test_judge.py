@@ -13,7 +13,8 @@ from hylo_eval.verify.judging.connection import JudgeConnection
 from hylo_eval.verify.modes.grader import ResourceTable
 from hylo_eval.verify.modes.judge import GRADER, grade_judge_candidate, matches_reference, normalized
 from hylo_eval.verify.spec import parse_spec, render_spec
-from hylo_eval.verify.specs.answer import Constraint, EmptyOutput
+from hylo_eval.verify.specs.answer import Constraint
+from hylo_eval.verify.specs.base import EmptyOutput
 from hylo_eval.verify.specs.judge import JudgeSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Status
 

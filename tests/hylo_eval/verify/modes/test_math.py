@@ -64,15 +64,20 @@ def test_a_reference_that_cannot_be_read_or_has_no_value_is_the_tasks_fault(cand
     assert graded(candidate, reference).status is Status.INVALID_TASK
 
 
+PLAIN = st.from_regex(math_child.PLAIN_NUMBER, fullmatch=True) | st.from_regex(
+    math_child.PLAIN_FRACTION, fullmatch=True
+)
+
+
 @settings(max_examples=25, deadline=None)
-@given(st.from_regex(math_child.PLAIN_NUMBER, fullmatch=True), st.sampled_from(list(MathProfile)))
+@given(PLAIN, st.sampled_from(list(MathProfile)))
 def test_every_number_that_is_taken_unread_can_be_read(number, profile):
     """What spares a round trip never spares a refusal."""
     assert math_mode._reference_defect(number, MathType.SCALAR, profile) is None
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.from_regex(math_child.PLAIN_NUMBER, fullmatch=True))
+@given(PLAIN)
 def test_a_plain_number_is_read_as_the_grammar_reads_it(number):
     """Type, value and precision are the same with and without the LaTeX parser."""
     sympy = pytest.importorskip("sympy")

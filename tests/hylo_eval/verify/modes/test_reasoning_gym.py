@@ -16,7 +16,8 @@ from hylo_eval.verify.grade import grade
 from hylo_eval.verify.modes import reasoning_gym as mode
 from hylo_eval.verify.modes.grader import ResourceTable
 from hylo_eval.verify.modes.reasoning_gym import GRADER, grade_reasoning_gym_candidate, markdown_answer
-from hylo_eval.verify.specs.answer import EmptyOutput, ReasoningGymSpec
+from hylo_eval.verify.specs.answer import ReasoningGymSpec
+from hylo_eval.verify.specs.base import EmptyOutput
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Status
 
 if find_spec("reasoning_gym") is None:

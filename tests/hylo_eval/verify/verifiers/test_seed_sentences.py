@@ -229,7 +229,8 @@ def test_a_reply_without_a_number_as_reward_is_an_error_and_no_zero(reply: str) 
 def test_the_default_timeout_is_sixty_seconds() -> None:
     """默认超时 60 秒。"""
     assert inspect.signature(EndpointVerifier).parameters["timeout_seconds"].default == 60.0
-    assert VerifierSetup().timeout_seconds == 60.0
+    resolved = resolve_verifier(VerifierRef("endpoint", "https://verifier.corp/score"), VerifierSetup())
+    assert resolved._timeout_seconds == 60.0
 
 
 def test_an_endpoint_that_is_down_raises() -> None:
