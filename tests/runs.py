@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from hylo_core import Benchmark
-from hylo_eval import evaluate, plan_run
+from hylo_eval import evaluate, plan_run, read_evallog, write_evallog
+from hylo_eval.evallog.building import LogBuilder
+from hylo_eval.evallog.facts import EpisodeFacts
 from hylo_eval.evaluation.evaluate import EvalResult
 from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
 
@@ -130,5 +132,9 @@ def edit_trace(run: Path, key: str, change: Callable[[str], str]) -> Path:
 
 def unfinish(run: Path, kept: int) -> None:
     """Make a whole run look like one that was stopped after some episodes."""
-    edit_json(run / "evallog.json", lambda log: log.update(samples=log["samples"][:kept]))
-    (run / "evallog.json").rename(run / "evallog.partial.json")
+    log = read_evallog(run / "evallog.json")
+    builder = LogBuilder()
+    for sample in log.samples[:kept]:
+        builder.add(sample, EpisodeFacts())
+    write_evallog(builder.finish(status="partial", spec=log.eval), run / "evallog.partial.json")
+    (run / "evallog.json").unlink()

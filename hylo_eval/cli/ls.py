@@ -24,7 +24,7 @@ _HIDDEN: Final = ("fingerprint",)
     "--status",
     type=click.Choice(["complete", "partial", "unfinished", "broken"]),
     default=None,
-    help="Only runs that are whole, were stopped, have no log, or cannot be read.",
+    help="Only runs that are whole, were stopped, have no log, or cannot be read or believed.",
 )
 @click.option("--since", default="", metavar="DATE", help="Only runs from this date or time (UTC) on: 2026-03-01.")
 @click.option("--until", default="", metavar="DATE", help="Only runs up to this date or time; a date is the whole day.")
