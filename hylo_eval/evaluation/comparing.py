@@ -26,31 +26,12 @@ from hylo_eval.evaluation.scores import score_trace
 from hylo_eval.plugins import BUILT_IN, plugins
 from hylo_eval.scoring.initial_states import state_digest
 from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
-from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 
 UNKNOWN_RENDERER: Final = "unknown"
 IMPORTED: Final = "imported"
 """The member of a manifest that says from which file the run was imported: it has no traces."""
-
-
-def find_run(name: str, run_root: Path) -> RunFolder:
-    """The run folder of a path (of the folder or of its log), or of a run id under the run root.
-
-    Raises:
-        EvalError: There is none; the text suggests near run ids.
-    """
-    given = Path(name)
-    if given.is_file() and given.name in ("evallog.json", "evallog.partial.json"):
-        given = given.parent
-    for path in (given, run_root / name):
-        if path.is_dir():
-            return RunFolder(path.resolve())
-    known = [path.name for path in run_root.iterdir() if path.is_dir()] if run_root.is_dir() else []
-    raise EvalError(
-        f"there is no run {name!r}{did_you_mean(name, known)}", fix=f"name a run folder, or a run in {run_root}"
-    )
 
 
 def read_conditions(run: RunFolder) -> RunConditions:

@@ -84,7 +84,7 @@ def index_name(run: RunFolder) -> str:
 def fingerprint(run: RunFolder) -> str:
     """Names, sizes and times of the files that say what a run came to."""
     paths = [run.manifest, run.evallog, run.partial_evallog, *_scoring_paths(run)]
-    return "\n".join(_identity(path) for path in paths)
+    return "\n".join(file_identity(path) for path in paths)
 
 
 def read_run(run: RunFolder) -> FoundRun:
@@ -149,7 +149,8 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _identity(path: Path) -> str:
+def file_identity(path: Path) -> str:
+    """Name, size and times of a file: equal while it is the same."""
     try:
         found = path.stat()
     except OSError:

@@ -12,10 +12,10 @@ from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.consistency import find_contradictions
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, Sample
-from hylo_eval.evaluation.comparing import find_run
 from hylo_eval.evaluation.rescore_plan import trace_path
 from hylo_eval.run_index.database import open_index
 from hylo_eval.suggest import did_you_mean
+from hylo_eval.traces.finding import find_run
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 
@@ -72,10 +72,10 @@ def find_episode(name: str, run_root: Path, *, in_run: str | None = None) -> Fou
     with open_index(run_root, in_memory_if_unwritable=True) as index:
         index.refresh()
         rows = index.episodes(name)
-        known = [row["run_id"] for row in index.runs()]
+        known = [] if rows else index.known_names()
     if not rows:
         hint = did_you_mean(name, known)
-        raise EvalError(f"there is no run and no episode {name!r} in {run_root}{hint}", fix="hylo-eval ls")
+        raise EvalError(f"there is no run, episode or comparison {name!r} in {run_root}{hint}", fix="hylo-eval ls")
     if len(rows) > 1:
         runs = [row["run_id"] for row in rows]
         listed = ", ".join(runs[:5]) + (f" and {len(runs) - 5} more" if len(runs) > 5 else "")
@@ -87,7 +87,7 @@ def _in_run(name: str, run: RunFolder) -> FoundEpisode:
     log = read_evallog(run.evallog if run.evallog.exists() else run.partial_evallog, check=False)
     sample = next((item for item in log.samples if name in (item.episode_id, item.key)), None)
     if sample is None:
-        known = [item.episode_id for item in log.samples]
+        known = [name for item in log.samples for name in (item.key, item.episode_id)]
         raise EvalError(f"run {run.run_id!r} has no episode {name!r}{did_you_mean(name, known)}")
     return _read(trace_path(run, sample), run, sample, log)
 
