@@ -82,7 +82,7 @@ class CameraSpec(Contract):
         name: The observation key.
         height: Rows, in pixels.
         width: Columns, in pixels.
-        channels: 3 for colour, 1 for depth or grey.
+        channels: 3 for colour, 1 for depth or grey, 4 for colour with an alpha channel.
         dtype: ``uint8`` (0-255) or ``float32``.
         colour_order: ``rgb`` or ``bgr``; ``none`` for one channel.
         orientation: ``upright`` as a person sees the scene, ``flipped`` upside down (OpenGL's row order),

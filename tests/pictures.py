@@ -21,13 +21,19 @@ class PictureEnv(ScriptedEnv):
     renderer = "test"
 
     def __init__(
-        self, spec: Any, *, won: Collection[int] = (), size: tuple[int, int] = (32, 48), **options: Any
+        self,
+        spec: Any,
+        *,
+        won: Collection[int] = (),
+        size: tuple[int, int] = (32, 48),
+        declared: bool | tuple[int, int] = True,
+        **options: Any,
     ) -> None:
         super().__init__(spec, **options)
         self.won = won
-        self.env_spec = EnvSpec(
-            control_hz=20.0, cameras=(CameraSpec(name="front", height=size[0], width=size[1], orientation="upright"),)
-        )
+        height, width = declared if isinstance(declared, tuple) else size
+        cameras = (CameraSpec(name="front", height=height, width=width, orientation="upright"),) if declared else ()
+        self.env_spec = EnvSpec(control_hz=20.0, cameras=cameras)
         self.picture = np.zeros((*size, 3), np.uint8)
 
     def draw(self) -> dict[str, Any]:

@@ -7,10 +7,14 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 
 from hylo_core import Benchmark
-from hylo_eval import evaluate, plan_run
+from hylo_eval import evaluate, plan_run, read_evallog, write_evallog
+from hylo_eval.evallog.building import LogBuilder
+from hylo_eval.evallog.facts import EpisodeFacts
+from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.evaluate import EvalResult
 from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
 
@@ -117,6 +121,20 @@ def edit_json(path: Path, change: Callable[[Any], Any]) -> None:
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
+def edit_samples(path: Path, change: Callable[[Any], Any]) -> None:
+    """Change the samples of a log in place, and its header with them."""
+    edit_json(path, lambda log: [change(sample) for sample in log["samples"]])
+    write_samples(read_evallog(path, check=False), path)
+
+
+def write_samples(log: EvalLog, path: Path) -> None:
+    """Write a log whose header says what its samples say."""
+    builder = LogBuilder()
+    for sample in log.samples:
+        builder.add(sample, EpisodeFacts())
+    write_evallog(builder.finish(status=log.status, spec=log.eval), path)
+
+
 def edit_trace(run: Path, key: str, change: Callable[[str], str]) -> Path:
     """Change the text of one episode's trace in place."""
     log = json.loads((run / "evallog.json").read_text(encoding="utf-8"))
@@ -130,5 +148,6 @@ def edit_trace(run: Path, key: str, change: Callable[[str], str]) -> Path:
 
 def unfinish(run: Path, kept: int) -> None:
     """Make a whole run look like one that was stopped after some episodes."""
-    edit_json(run / "evallog.json", lambda log: log.update(samples=log["samples"][:kept]))
-    (run / "evallog.json").rename(run / "evallog.partial.json")
+    log = read_evallog(run / "evallog.json")
+    write_samples(attrs.evolve(log, status="partial", samples=log.samples[:kept]), run / "evallog.partial.json")
+    (run / "evallog.json").unlink()

@@ -98,7 +98,8 @@ def keep_record(run_root: Path, document: Mapping[str, Any]) -> Mapping[str, Any
 def _read_pair(options: Mapping[str, Any], names: Sequence[str]) -> PairedEvidence:
     """Read two runs. The logs are believed where one was imported, as with ``--log-only``: the evidence says so."""
     from hylo_eval.compare.comparability import pair_evidence
-    from hylo_eval.evaluation.comparing import find_run, is_imported, read_evidence
+    from hylo_eval.evaluation.comparing import is_imported, read_evidence
+    from hylo_eval.traces.finding import find_run
 
     runs = [find_run(name, options["run_root"]) for name in names]
     traces = not (options["log_only"] or any(map(is_imported, runs)))

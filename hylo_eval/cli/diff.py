@@ -56,8 +56,8 @@ def diff(**options: Any) -> int:
 
 
 def _read(name: str, run_root: Path, episode: str) -> EpisodeTrace:
-    from hylo_eval.evaluation.comparing import find_run
     from hylo_eval.report.run_record import read_run
+    from hylo_eval.traces.finding import find_run
     from hylo_eval.traces.reader import read_trace
 
     record = read_run(find_run(name, run_root))

@@ -39,8 +39,8 @@ def export(**options: Any) -> int:
 
     Nothing is written over.
     """
-    from hylo_eval.evaluation.comparing import find_run
     from hylo_eval.exchange.source import load_source, write_new
+    from hylo_eval.traces.finding import find_run
 
     form, output = options["form"], options["output"]
     if options["fps"] is not None and (form != "lerobot" or options["fps"] <= 0):

@@ -113,10 +113,10 @@ def gate(**options: Any) -> int:
     Ends with 0 for a pass, 1 for a fail, 2 for bad usage or refused evidence, 3 when the evidence does not decide.
     """
     from hylo_eval.compare.comparability import EvidenceRefused
-    from hylo_eval.evaluation.comparing import find_run
     from hylo_eval.evaluation.gating import judge
     from hylo_eval.report.documents import refusal_document
     from hylo_eval.report.sections import Section
+    from hylo_eval.traces.finding import find_run
 
     policy = _policy(options)
     words = policy.words(repetitions=1 + len(options["replicates"]))
@@ -131,7 +131,11 @@ def gate(**options: Any) -> int:
     except EvidenceRefused as refusal:
         from hylo_eval.report.junit import Case
 
-        document = refusal_document(policy, refusal.differences, words=words, exit_code=EXIT_USAGE)
+        document = {
+            **refusal_document(policy, refusal.differences, words=words, exit_code=EXIT_USAGE),
+            "candidate": {"run_id": candidate.run_id},
+            "parent": {"run_id": parent.run_id},
+        }
         sentences = tuple(f"{item.name}: {item.sentence}" for item in refusal.differences)
         case = Case(f"gate {policy.rule.mode}", "refused", "\n".join(sentences))
         sections = (Section(title="verdict: refused", sentences=sentences), Section(sentences=(words,)))

@@ -23,7 +23,7 @@ _SHOWN_REASONS = 5
 
 
 @click.command()
-@click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("run", metavar="RUN")
 @click.option(
     "--grader",
     "graders",
@@ -41,20 +41,27 @@ _SHOWN_REASONS = 5
     metavar="N",
     help="Episodes at once, for graders that allow it.",
 )
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where runs are looked for by id.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
-def grade(*, run: Path, graders: Sequence[str], again: bool, workers: int, as_json: bool) -> int:
+def grade(*, run: str, graders: Sequence[str], again: bool, workers: int, run_root: Path, as_json: bool) -> int:
     """Judge the episodes of a finished run and append the grades to their traces.
 
-    RUN is a run folder. An episode that the same grader has judged is left alone. Ends with 0 when every episode that
-    can be judged has a grade, with 3 when a grader failed, an episode stayed ungraded or a trace was refused, with 130
-    when a signal stopped it: every finished grade is on disk.
+    RUN is a run folder, or an id under the run root. An episode that the same grader has judged is left alone. Ends
+    with 0 when every episode that can be judged has a grade, with 3 when a grader failed, an episode stayed
+    ungraded or a trace was refused, with 130 when a signal stopped it: every finished grade is on disk.
     """
     from hylo_eval.evaluation.grade_run import GradingInterrupted
     from hylo_eval.evaluation.graders import make_grader
-    from hylo_eval.evaluation.rescore_plan import find_run
+    from hylo_eval.traces.finding import find_run
 
     with stdout_to_stderr():
-        folder = find_run(run)
+        folder = find_run(run, run_root)
         # All of them first: a typing error in the second must not come after an hour of the first.
         made = [make_grader(text, folder) for text in graders]
         try:

@@ -22,9 +22,9 @@ from hylo_eval.cli.terminal import console, printable_line
 )
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
 def index(*, rebuild: bool, run_root: Path, as_json: bool) -> int:
-    """Bring RUN_ROOT/index.db up to date: every run, sample and score as tables, for SQLite and Datasette.
+    """Bring RUN_ROOT/index.db up to date: every run, sample, score and comparison as tables, for SQLite and Datasette.
 
-    Derived from the run folders; deleting it loses nothing.
+    Derived from the files in RUN_ROOT; deleting it loses nothing.
     """
     from hylo_eval.run_index.database import INDEX_NAME, open_index
 
@@ -35,5 +35,6 @@ def index(*, rebuild: bool, run_root: Path, as_json: bool) -> int:
         click.echo(json.dumps({"index": str(path), **attrs.asdict(done)}, indent=2))
         return 0
     broken = f", {done.n_broken} of them broken (hylo-eval ls --status broken)" if done.n_broken else ""
-    console().print(f"{printable_line(str(path))}: {done.n_runs} runs{broken}")
+    records = f", {done.n_comparisons} comparisons" if done.n_comparisons else ""
+    console().print(f"{printable_line(str(path))}: {done.n_runs} runs{broken}{records}")
     return 0

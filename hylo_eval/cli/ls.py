@@ -24,10 +24,11 @@ _HIDDEN: Final = ("fingerprint",)
     "--status",
     type=click.Choice(["complete", "partial", "unfinished", "broken"]),
     default=None,
-    help="Only runs that are whole, were stopped, have no log, or cannot be read.",
+    help="Only runs that are whole, were stopped, have no log, or cannot be read or believed.",
 )
 @click.option("--since", default="", metavar="DATE", help="Only runs from this date or time (UTC) on: 2026-03-01.")
 @click.option("--until", default="", metavar="DATE", help="Only runs up to this date or time; a date is the whole day.")
+@click.option("--comparisons", is_flag=True, help="List the comparisons and gates on record in place of the runs.")
 @click.option(
     "--run-root",
     type=click.Path(path_type=Path),
@@ -35,28 +36,32 @@ _HIDDEN: Final = ("fingerprint",)
     show_default=True,
     help="The folder of the runs.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The runs as JSON on standard output, and nothing else there.")
+@click.option("--json", "as_json", is_flag=True, help="The rows as JSON on standard output, and nothing else there.")
 def ls(**options: Any) -> int:
     """List the runs of a run root, newest first. A run that cannot be read is listed with what is wrong."""
     from hylo_eval.run_index.database import open_index
 
-    since, until = (_time(options[name], f"--{name}") for name in ("since", "until"))
+    if options["comparisons"] and options["status"]:
+        raise EvalError("--status is of runs, --comparisons lists none", fix="leave one of them out")
+    times = {name: _time(options[name], f"--{name}") for name in ("since", "until")}
+    chosen = {"benchmark": options["benchmark"], "agent": options["agent"], **times}
     with open_index(options["run_root"], in_memory_if_unwritable=True) as opened:
         opened.refresh()
-        rows = opened.runs(
-            benchmark=options["benchmark"],
-            agent=options["agent"],
-            status=options["status"] or "",
-            since=since,
-            until=until,
-        )
+        if options["comparisons"]:
+            rows = opened.comparisons(**chosen)
+        else:
+            rows = opened.runs(status=options["status"] or "", **chosen)
     if options["as_json"]:
         shown = [{name: value for name, value in row.items() if name not in _HIDDEN} for row in rows]
         click.echo(json.dumps(shown, indent=2))
         return 0
     out = console()
     if not rows:
-        out.print(f"no such run in {printable_line(str(options['run_root']))}")
+        what = "comparison" if options["comparisons"] else "run"
+        out.print(f"no such {what} in {printable_line(str(options['run_root']))}")
+        return 0
+    if options["comparisons"]:
+        print_table(out, COMPARISON_HEADERS, [comparison_cells(row) for row in rows])
         return 0
     headers = ("run", "created", "benchmark", "agent", "status", "score", "scored")
     print_table(out, (*headers, "problem"), [_cells(row) for row in rows], numbers=("scored",))
@@ -67,6 +72,23 @@ def _time(given: str, option: str) -> str:
     if given and not _TIME.fullmatch(given):
         raise EvalError(f"{option} {given!r} is no date", fix=f"{option} 2026-03-01, or 2026-03-01T12:00")
     return given.replace(" ", "T")
+
+
+COMPARISON_HEADERS: Final = ("comparison", "made", "kind", "verdict", "runs", "benchmark", "why")
+
+
+def comparison_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """A row of ``comparisons`` under :data:`COMPARISON_HEADERS`."""
+    split = f" ({row['split']})" if row["split"] else ""
+    return (
+        row["id"],
+        row["created_at"][:16].replace("T", " "),
+        row["kind"],
+        row["verdict"],
+        ", ".join(run["run_id"] for run in row["runs"]),
+        f"{row['benchmark']}{split}",
+        row["problem"] or row["reasons"],
+    )
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:

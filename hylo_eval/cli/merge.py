@@ -53,9 +53,9 @@ def merge(
     Every SHARD is a run folder, or a run id under the run root; it stays as it is. Ends with 0 when the run is whole,
     with 3 when something is missing (it is listed, and run --resume runs it), with 2 when the parts are not of one run.
     """
-    from hylo_eval.evaluation.comparing import find_run
     from hylo_eval.evaluation.merge import merge as merge_runs
     from hylo_eval.evaluation.merge import plan_merge
+    from hylo_eval.traces.finding import find_run
 
     with stdout_to_stderr():
         runs = [find_run(name, run_root) for name in shards]

@@ -55,10 +55,10 @@ def report(**options: Any) -> int:
     Ends with 0 when the page was written, whatever it says.
     """
     from hylo_eval.cli.progress import Progress
-    from hylo_eval.evaluation.comparing import find_run
     from hylo_eval.report.page import PageOptions, render_page
     from hylo_eval.report.run_record import read_run
     from hylo_eval.report.run_summary import summarise_run
+    from hylo_eval.traces.finding import find_run
 
     output: Path = options["output"]
     if output.suffix not in (".html", ".htm"):

@@ -22,7 +22,7 @@ _SHOWN_MODIFIED = 10
 
 
 @click.command()
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
     "--scorer",
     "scorers",
@@ -35,12 +35,20 @@ _SHOWN_MODIFIED = 10
 @click.option(
     "--workers", type=click.IntRange(min=1), default=None, metavar="N", help="Processes. Default: one a processor."
 )
+@click.option(
+    "--run-root",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Where runs are looked for by id.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
 def rescore(**options: Any) -> int:
     """Score the traces of finished runs again and write scores/NAME.json into each run folder.
 
-    RUN is a run folder, or a folder of run folders. Nothing is written over. Ends with 0, with 2 when a run was
-    refused, with 3 when a run was not whole or something in it could not be scored because of the infrastructure.
+    RUN is a run folder, an id under the run root, or a folder of run folders. Nothing is written over. Ends with 0,
+    with 2 when a run was refused, with 3 when a run was not whole or something in it could not be scored because of
+    the infrastructure.
     """
     with stdout_to_stderr():
         plan, outcomes = rescore_command(**options)
@@ -61,7 +69,9 @@ def rescore_command(**options: Any) -> tuple[RescorePlan, list[Rescoring | Refus
     from hylo_eval.evaluation.rescore_plan import plan_rescoring
     from hylo_eval.evaluation.stopping import StopRequest
 
-    plan = plan_rescoring(options["runs"], scorers=options["scorers"], name=options["name"])
+    plan = plan_rescoring(
+        options["runs"], scorers=options["scorers"], name=options["name"], run_root=options["run_root"]
+    )
     progress = Progress(plan.n_episodes, quiet=options["as_json"])
     try:
         with StopRequest() as stop:

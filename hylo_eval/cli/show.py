@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", metavar="RUN|EPISODE")
+@click.argument("name", metavar="RUN|EPISODE|COMPARISON")
 @click.option("--run", "in_run", default=None, metavar="RUN", help="The run an EPISODE is of, where several have it.")
 @click.option(
     "--run-root",
@@ -32,25 +32,35 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
 def show(*, name: str, in_run: str | None, run_root: Path, as_json: bool) -> int:
-    """Show a run (a folder, or an id under the run root) or an episode (an id, an instance key, or a trace file)."""
+    """Show a run, an episode, or a comparison on record.
+
+    A run is a folder, or an id under the run root; an episode an id, an instance key, or a trace file; a comparison or
+    gate an id.
+    """
+    from hylo_eval.run_index.comparisons import find_comparison
     from hylo_eval.run_index.looking_up import find_episode, find_run_folder
 
     run = None if in_run is not None else find_run_folder(name, run_root)
     if run is not None:
         return _show_run(run, as_json=as_json)
+    record = None if in_run is not None else find_comparison(name, run_root)
+    if record is not None:
+        return _show_comparison(record, as_json=as_json)
     episode = find_episode(name, run_root, in_run=in_run)
     return _show_episode(episode, as_json=as_json)
 
 
 def _show_run(run: RunFolder, *, as_json: bool) -> int:
+    from hylo_eval.run_index.comparisons import comparisons_of
     from hylo_eval.run_index.folders import read_run
 
     found = read_run(run)
     if as_json:
         log = None if found.log is None else found.log.header().to_dict()
         scorings = [scoring.name for scoring in found.scorings]
+        comparisons = [row["id"] for row, _ in comparisons_of(run)]
         document = {"run": str(run.path), "status": found.status, "problem": found.problem}
-        click.echo(json.dumps({**document, "log": log, "scorings": scorings}, indent=2))
+        click.echo(json.dumps({**document, "log": log, "scorings": scorings, "comparisons": comparisons}, indent=2))
         return 0
     out = console()
     out.print(f"run {printable_line(run.run_id)}: {found.status}")
@@ -64,6 +74,35 @@ def _show_run(run: RunFolder, *, as_json: bool) -> int:
     for scoring in found.scorings:
         means = "" if scoring.header is None else _means(scoring.header)
         out.print(f"scores/{printable_line(scoring.name)}.json: {printable_line(scoring.problem or means)}")
+    for row, others in comparisons_of(run):
+        verdict = f": {row['verdict']}" if row["verdict"] else ""
+        out.print(printable_line(f"{row['kind']} {row['id']} with {', '.join(others)}{verdict}"))
+    return 0
+
+
+def _show_comparison(path: Path, *, as_json: bool) -> int:
+    from hylo_eval.compare.words import counted
+    from hylo_eval.run_index.comparisons import comparison_row, comparison_run_rows, read_comparison
+
+    found = read_comparison(path)
+    if found.problem:
+        raise EvalError(f"{printable(str(path))}: {found.problem}")
+    if as_json:
+        click.echo(json.dumps(found.document, indent=2))
+        return 0
+    out, row = console(), comparison_row(found)
+    out.print(printable_line(f"{row['kind']} {row['id']}{': ' if row['verdict'] else ''}{row['verdict']}"))
+    for run in comparison_run_rows(found):
+        agent = f", agent {run['agent']} {run['agent_version']}" if run["agent"] else ""
+        out.print(printable_line(f"{run['role']}: {run['run_id']}{agent}"))
+    counted = "" if row["n_pairs"] is None else counted(int(row["n_pairs"]), "pair")
+    tested = "" if row["p_value"] is None else f"p = {row['p_value']:.4g}"
+    about = f"{row['metric']} on {row['benchmark']} ({row['split']})" if row["benchmark"] else ""
+    said = ", ".join(filter(None, (about, counted, tested)))
+    for head, text in (("about: ", said), ("why: ", row["reasons"]), ("made: ", row["created_at"])):
+        if text:
+            print_hanging(out, head, text)
+    out.print(f"record: {printable_line(str(path))}")
     return 0
 
 

@@ -47,8 +47,8 @@ def status(*, name: str, run_root: Path, watch: bool, clean: bool, as_json: bool
     Works while the run goes on, after it, and after everything that worked on it was killed. Ends with 0, also when
     the run is not whole; with 2 when the folder is none of a run, or damaged.
     """
-    from hylo_eval.evaluation.comparing import find_run
     from hylo_eval.evaluation.status import read_status
+    from hylo_eval.traces.finding import find_run
 
     if watch and clean:
         raise click.UsageError("--watch looks on, --clean removes; choose one of them")

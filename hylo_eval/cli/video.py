@@ -44,8 +44,8 @@ def video(**options: Any) -> int:
 
     Ends with 0 when that is done, with 2 when there is no video or one cannot be read.
     """
-    from hylo_eval.evaluation.comparing import find_run
     from hylo_eval.report.run_record import read_run
+    from hylo_eval.traces.finding import find_run
 
     if options["output"] is not None and not options["grid"]:
         raise EvalError("--output changes nothing without --grid", fix="leave it out, or say --grid")

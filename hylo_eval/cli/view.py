@@ -22,8 +22,8 @@ from hylo_eval.cli.terminal import console
 )
 def view(**options: Any) -> int:
     """Show RUN in a browser on this machine, also while it goes on; Ctrl-C ends it."""
-    from hylo_eval.evaluation.comparing import find_run
     from hylo_eval.report.server import make_server
+    from hylo_eval.traces.finding import find_run
 
     server = make_server(find_run(options["run"], options["run_root"]), options["port"])
     out = console()

@@ -16,6 +16,7 @@ from hylo_eval.compare.mcnemar import exact_mcnemar
 from hylo_eval.compare.power import minimal_detectable_effect
 from hylo_eval.compare.tango import tango_interval
 from hylo_eval.compare.tipping import TippingPoint, tipping_of_groups, tipping_point
+from hylo_eval.compare.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -307,7 +308,8 @@ def _no_regression(rule: GateRule, tasks: Sequence[GroupComparison]) -> tuple[Ve
         visible = _visible_drop(rule, row.comparison.table, len(rows))
         if visible > (rule.margin or 0.0):
             seen = "no drop at all" if visible == math.inf else f"a drop of {visible:.3g}"
-            blind.append(f"{row.label}: {row.comparison.n_pairs} pairs could have shown {seen}, not {rule.margin:g}")
+            pairs = counted(row.comparison.n_pairs, "pair")
+            blind.append(f"{row.label}: {pairs} could have shown {seen}, not {rule.margin:g}")
     if blind:
         return "inconclusive", tuple(blind)
     return "pass", (f"none of {len(rows)} tasks is worse, and a drop of {rule.margin:g} would have shown",)
@@ -327,7 +329,7 @@ def missing_evidence(rule: GateRule, counted_pairs: int, coverage: float, *, fin
     if not finished:
         missing.append("a run is not finished")
     if counted_pairs < rule.min_pairs:
-        missing.append(f"{counted_pairs} scored pairs, {rule.min_pairs} are required")
+        missing.append(f"{counted(counted_pairs, 'scored pair')}, {rule.min_pairs} are required")
     if coverage < rule.min_coverage:
         missing.append(f"coverage is {coverage:.1%}, {rule.min_coverage:.1%} is required")
     return tuple(missing)

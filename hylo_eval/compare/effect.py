@@ -14,6 +14,7 @@ from hylo_eval.compare.mcnemar import (
 from hylo_eval.compare.power import minimal_detectable_effect
 from hylo_eval.compare.table import AGENT_ERROR, PairTable
 from hylo_eval.compare.tango import Interval, tango_interval
+from hylo_eval.compare.words import counted
 
 
 @attrs.frozen(kw_only=True)
@@ -125,9 +126,9 @@ def attainability(table: PairTable, *, alpha: float = 0.05) -> str:
         needed = discordant_pairs_needed(alpha)
         return (
             f"{needed} wins without a loss are needed for p <= {alpha:g}; "
-            f"there are {discordant} discordant pairs, {won} of them won"
+            f"there {'is' if discordant == 1 else 'are'} {counted(discordant, 'discordant pair')}, {won} of them won"
         )
-    return f"{effect_needed} of {discordant} discordant pairs must be won for p <= {alpha:g}; {won} were won"
+    return f"{effect_needed} of {counted(discordant, 'discordant pair')} must be won for p <= {alpha:g}; {won} were won"
 
 
 def _scenario(name: str, table: PairTable) -> Scenario:

@@ -70,7 +70,7 @@ class LogBuilder:
                 total_steps=sum(sample.steps or 0 for sample in samples),
                 reply_seconds=_reply_seconds(self._replies),
                 statuses=dict(sorted(Counter(sample.status for sample in samples).items())),
-                initial_states=_initial_states(samples),
+                initial_states=initial_states_of(samples),
                 disagreements=self._disagreements,
             ),
             samples=samples,
@@ -164,7 +164,8 @@ def _reply_seconds(replies: Counter[int]) -> ReplySeconds | None:
     return ReplySeconds(n=replies.total(), p50=p50, p95=p95, p99=p99)
 
 
-def _initial_states(samples: Sequence[Sample]) -> InitialStates:
+def initial_states_of(samples: Sequence[Sample]) -> InitialStates:
+    """How many different states some samples began in."""
     states = (sample.initial_state for sample in samples)
     counted = count_states((state.task, state.state, state.model) if state else None for state in states)
     return InitialStates(distinct=counted.distinct, repeated=counted.repeated)

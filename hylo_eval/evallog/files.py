@@ -19,6 +19,7 @@ from hylo_core.schema import EVALLOG_SCHEMA, EVALLOG_V01, migrate
 from hylo_core.score import Score
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog import v01
+from hylo_eval.evallog.consistency import refuse_contradictions
 from hylo_eval.evallog.document import parse_object, read_bytes
 from hylo_eval.evallog.v02 import EvalLog, LoggedState, LogHeader, Sample
 from hylo_eval.traces.files import write_atomically
@@ -52,19 +53,32 @@ def write_evallog(log: EvalLog, path: Path) -> None:
     write_atomically(path, encode_evallog(log))
 
 
-def read_evallog(path: Path | str) -> EvalLog:
-    """Read a log of either version.
+def read_evallog(path: Path | str, *, check: bool = True) -> EvalLog:
+    """Read a log of either version, and check what its header says against its samples.
+
+    Args:
+        path: The file.
+        check: Whether it has to agree with itself (:mod:`hylo_eval.evallog.consistency`); False is for those who use
+            nothing of the header, or look for contradictions themselves.
 
     Raises:
         EvalError: The file cannot be read or is not JSON.
         ContractError: It breaks its schema; the text names file, line (where a sample has its own) and path.
+        LogContradiction: Its header and its samples contradict each other; the text names file, path and both values.
     """
     path = Path(path)
-    return parse_evallog(read_bytes(path), path)
+    return parse_evallog(read_bytes(path), path, check=check)
 
 
-def parse_evallog(data: bytes, path: Path) -> EvalLog:
+def parse_evallog(data: bytes, path: Path, *, check: bool = True) -> EvalLog:
     """Read a log from its bytes; see :func:`read_evallog`."""
+    log = _parse(data, path)
+    if check:
+        refuse_contradictions(log, path)
+    return log
+
+
+def _parse(data: bytes, path: Path) -> EvalLog:
     if (lines := _native_lines(data)) is not None:
         return _read_lines(lines, path)
     members = parse_object(data, path)
@@ -78,7 +92,7 @@ def parse_evallog(data: bytes, path: Path) -> EvalLog:
 def read_evallog_header(path: Path | str) -> LogHeader:
     """Read all of a log but its samples: of a file in its own layout the first line alone, however many samples follow.
 
-    What follows is not looked at, so a torn file is not noticed here.
+    What follows is not looked at: neither a torn file nor a header that its samples contradict is noticed here.
 
     Raises:
         EvalError: The file cannot be read or is not JSON.

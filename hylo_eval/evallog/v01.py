@@ -122,12 +122,17 @@ def write_evallog(log: EvalLog, path: Path) -> None:
     write_atomically(path, encode_evallog(log))
 
 
-def read_evallog(path: Path | str) -> EvalLog:
+def read_evallog(path: Path | str, *, check: bool = True) -> EvalLog:
     """Read a log of either version in this form.
+
+    Args:
+        path: The file.
+        check: Whether its results have to agree with its samples.
 
     Raises:
         EvalError: The file cannot be read or is not JSON.
         ContractError: It breaks its schema; the text names file and path.
+        LogContradiction: Its results and its samples contradict each other.
     """
     path = Path(path)
     data = read_bytes(path)
@@ -136,12 +141,24 @@ def read_evallog(path: Path | str) -> EvalLog:
     if schema == EVALLOG_SCHEMA:
         from hylo_eval.evallog.files import parse_evallog
 
-        return flatten(parse_evallog(data, path))
+        return flatten(parse_evallog(data, path, check=check))
     try:
         members = migrate(members, schema, EVALLOG_V01)
     except SchemaError as error:
         raise error.under("version", source=str(path)) from None
-    return EvalLog.from_dict(members, source=str(path))
+    log = EvalLog.from_dict(members, source=str(path))
+    if check:
+        from hylo_eval.evallog.consistency import refuse_contradictions
+
+        refuse_contradictions(raised(log), path)
+    return log
+
+
+def raised(log: EvalLog) -> v02.EvalLog:
+    """A log of this form in v0.2; what this form does not know is unknown there."""
+    from hylo_eval.evallog import v02
+
+    return v02.EvalLog.from_dict(migrate(log.to_dict(), EVALLOG_V01, EVALLOG_SCHEMA))
 
 
 def flatten(log: v02.EvalLog) -> EvalLog:

@@ -15,6 +15,7 @@ from hylo_core.task import TaskInstance
 from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeStatus, EpisodeTrace
 from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidence, Start
 from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.evallog.consistency import find_contradictions
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.finished_episodes import declared_keys, finished_samples
@@ -25,31 +26,12 @@ from hylo_eval.evaluation.scores import score_trace
 from hylo_eval.plugins import BUILT_IN, plugins
 from hylo_eval.scoring.initial_states import state_digest
 from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
-from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 
 UNKNOWN_RENDERER: Final = "unknown"
 IMPORTED: Final = "imported"
 """The member of a manifest that says from which file the run was imported: it has no traces."""
-
-
-def find_run(name: str, run_root: Path) -> RunFolder:
-    """The run folder of a path (of the folder or of its log), or of a run id under the run root.
-
-    Raises:
-        EvalError: There is none; the text suggests near run ids.
-    """
-    given = Path(name)
-    if given.is_file() and given.name in ("evallog.json", "evallog.partial.json"):
-        given = given.parent
-    for path in (given, run_root / name):
-        if path.is_dir():
-            return RunFolder(path.resolve())
-    known = [path.name for path in run_root.iterdir() if path.is_dir()] if run_root.is_dir() else []
-    raise EvalError(
-        f"there is no run {name!r}{did_you_mean(name, known)}", fix=f"name a run folder, or a run in {run_root}"
-    )
 
 
 def read_conditions(run: RunFolder) -> RunConditions:
@@ -88,16 +70,17 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
     path = run.evallog if run.evallog.exists() else run.partial_evallog
     from_queue = running and traces and path != run.evallog and run.queue.exists()
     if path.exists() and not from_queue:
-        log = read_evallog(path)
+        log = read_evallog(path, check=False)
         samples = log.samples
         conditions = _conditions(manifest, run.manifest, log_sha256=_file_digest(path))
         faults = [*_log_faults(log, conditions)]
+        contradictions = [*_log_contradictions(log)]
         scorers = _vouched_scorers(log) if traces else ()
     elif from_queue:
         samples = finished_samples(run)
         log_sha256 = digest([str(run.path), *(sample.episode_id for sample in samples)])
         conditions = _conditions(manifest, run.manifest, log_sha256=log_sha256)
-        faults: list[str] = []
+        faults, contradictions = list[str](), list[str]()
         scorers = tuple(make_scorer(plugin.name) for plugin in BUILT_IN["scorers"])
     else:
         raise EvalError(f"{run.path} holds no log", fix="the run must at least have been started: hylo-eval run")
@@ -129,7 +112,7 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
         outcomes=outcomes,
         finished=finished,
         traces_read=traces,
-        faults=tuple(faults),
+        faults=(*faults, *contradictions),
         order=order,
     )
 
@@ -260,6 +243,14 @@ def _log_faults(log: EvalLog, conditions: RunConditions) -> Iterator[str]:
         yield f"records benchmark {_words(conditions.benchmark)} in its manifest and {_words(found)} in its log"
     if f"{log.agent.name} {log.agent.version}" != conditions.agent:
         yield f"records agent {conditions.agent} in its manifest and {log.agent.name} {log.agent.version} in its log"
+
+
+def _log_contradictions(log: EvalLog) -> Iterator[str]:
+    """One sentence: a sample that is gone shows in every mean."""
+    found = list(find_contradictions(log))
+    if found:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        yield f"has a log that contradicts itself: {found[0].words}{more}"
 
 
 def _selection_faults(

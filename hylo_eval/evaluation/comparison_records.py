@@ -6,14 +6,19 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, cast
 
 import orjson
 
+from hylo_eval.compare.ledger import COMPARISON_SCHEMA
 from hylo_eval.errors import EvalError
 from hylo_eval.traces.files import write_atomically
 
-FOLDER = "comparisons"
+FOLDER: Final = "comparisons"
+MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
+"""A larger record is not read."""
+MAX_RECORDS: Final = 100_000
+"""More records than this are refused: counting them would be slower than any gate."""
 
 
 def write_record(run_root: Path, document: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
@@ -31,6 +36,46 @@ def write_record(run_root: Path, document: Mapping[str, Any]) -> tuple[Path, dic
     path = run_root / FOLDER / f"{identity}.json"
     write_report(path, orjson.dumps(complete, option=orjson.OPT_INDENT_2) + b"\n")
     return path, complete
+
+
+def record_paths(run_root: Path) -> list[Path]:
+    """The records of a run root, by name.
+
+    Raises:
+        EvalError: The folder cannot be listed, or holds more than :data:`MAX_RECORDS` files.
+    """
+    folder = run_root / FOLDER
+    if not folder.is_dir():
+        return []
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json" and not path.name.startswith("."))
+    except OSError as error:
+        raise EvalError(f"cannot read the records in {folder}: {error.strerror}") from error
+    if len(paths) > MAX_RECORDS:
+        raise EvalError(f"{folder} holds {len(paths)} records, more than {MAX_RECORDS}", fix="move old ones away")
+    return paths
+
+
+def read_record(path: Path) -> Mapping[str, Any]:
+    """A record as JSON; it is untrusted like any other file.
+
+    Raises:
+        EvalError: It cannot be read, is too large, or is of another schema.
+    """
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_RECORD_BYTES:
+            raise EvalError(f"{path} is no file of at most {MAX_RECORD_BYTES} bytes")
+        document = orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise EvalError(f"cannot read the record {path}: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise EvalError(f"{path}: is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise EvalError(f"{path}: is not a JSON object")
+    members = cast("dict[str, Any]", document)
+    if members.get("schema") != COMPARISON_SCHEMA:
+        raise EvalError(f"{path}: schema: must be {COMPARISON_SCHEMA!r}, not {members.get('schema')!r:.100}")
+    return members
 
 
 def write_report(path: Path, content: bytes) -> None:

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, cast, get_args
 
-import orjson
-
-from hylo_eval.compare.ledger import COMPARISON_SCHEMA, Ledger, RecordedLook, RecordedRun, RecordKind
+from hylo_eval.compare.ledger import Ledger, RecordedLook, RecordedRun, RecordKind
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.comparison_records import FOLDER
-
-MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
-"""A larger record is counted as unreadable."""
-MAX_RECORDS: Final = 100_000
-"""More records than this are refused: counting them would be slower than any gate."""
+from hylo_eval.evaluation.comparison_records import read_record, record_paths
 
 
 def read_ledger(run_root: Path) -> Ledger:
@@ -24,21 +17,12 @@ def read_ledger(run_root: Path) -> Ledger:
     Raises:
         EvalError: The folder cannot be listed, or holds more than `MAX_RECORDS` files.
     """
-    folder = run_root / FOLDER
-    if not folder.is_dir():
-        return Ledger()
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json" and not path.name.startswith("."))
-    except OSError as error:
-        raise EvalError(f"cannot read the records in {folder}: {error.strerror}") from error
-    if len(paths) > MAX_RECORDS:
-        raise EvalError(f"{folder} holds {len(paths)} records, more than {MAX_RECORDS}", fix="move old ones away")
     looks: list[RecordedLook] = []
     unreadable = 0
-    for path in paths:
+    for path in record_paths(run_root):
         try:
-            look = _look(_document(path))
-        except (ValueError, OSError):
+            look = _look(read_record(path))
+        except (ValueError, EvalError):
             unreadable += 1
             continue
         if look is not None:
@@ -46,16 +30,10 @@ def read_ledger(run_root: Path) -> Ledger:
     return Ledger(looks=tuple(sorted(looks, key=lambda look: (look.created_at, look.id))), unreadable=unreadable)
 
 
-def _document(path: Path) -> Mapping[str, Any]:
-    if not path.is_file() or path.stat().st_size > MAX_RECORD_BYTES:
-        raise ValueError("no record")
-    return _mapping(orjson.loads(path.read_bytes()))
-
-
 def _look(document: Mapping[str, Any]) -> RecordedLook | None:
     """The look of a record; None for a refusal, which showed nobody a number."""
-    if document.get("schema") != COMPARISON_SCHEMA or document.get("kind") not in get_args(RecordKind):
-        raise ValueError("another schema")
+    if document.get("kind") not in get_args(RecordKind):
+        raise ValueError("another kind")
     if document.get("verdict") == "refused":
         return None
     benchmark = _mapping(document.get("benchmark"))

@@ -12,9 +12,10 @@ from hylo_eval.compare.evidence import PairedEvidence
 from hylo_eval.compare.replicates import NoiseFloor, noise_floor
 from hylo_eval.compare.table import PairTable
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.comparing import find_run, read_evidence
+from hylo_eval.evaluation.comparing import read_evidence
 from hylo_eval.evaluation.several_runs import judged_comparison
 from hylo_eval.scoring.intervals import wilson_interval
+from hylo_eval.traces.finding import find_run
 
 
 @attrs.frozen(kw_only=True)

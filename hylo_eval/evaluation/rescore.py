@@ -138,7 +138,7 @@ def _rescore_run(
     finished: Callable[[RecordedScores], None] | None,
     stop: Callable[[], bool] | None,
 ) -> Rescoring:
-    run, log = planned.run, read_evallog(planned.source)
+    run, log = planned.run, read_evallog(planned.source, check=False)
     disagreements = 0
     episodes = (_recorded_episode(run, log, sample) for sample in log.samples)
     scorers = make_scorers(planned.scorers)

@@ -18,6 +18,7 @@ from hylo_eval.evallog.files import read_evallog_header
 from hylo_eval.evallog.v02 import LogHeader, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.scores import checked_scorers
+from hylo_eval.traces.finding import find_runs
 from hylo_eval.traces.layout import EPISODES, RunFolder
 
 
@@ -73,34 +74,6 @@ class RescorePlan:
         return sum(item.n_episodes for item in self.runs)
 
 
-def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
-    """The run folders that are meant: each path is one, or a folder of some.
-
-    Raises:
-        EvalError: A path is neither.
-    """
-    found: dict[Path, RunFolder] = {}
-    for path in paths:
-        inside = [path] if _is_run(path) else sorted(filter(_is_run, path.iterdir())) if path.is_dir() else []
-        if not inside:
-            what = "is no run folder and holds none" if path.is_dir() else "is no folder"
-            raise EvalError(f"{path} {what}", fix="name a folder that holds a manifest.json or an evallog.json")
-        for folder in inside:
-            found.setdefault(folder.resolve(), RunFolder(folder))
-    return list(found.values())
-
-
-def find_run(path: Path) -> RunFolder:
-    """The one run folder that is meant.
-
-    Raises:
-        EvalError: The path is none.
-    """
-    if not _is_run(path):
-        raise EvalError(f"{path} is no run folder", fix="name a folder that holds a manifest.json or an evallog.json")
-    return RunFolder(path)
-
-
 def log_of(run: RunFolder) -> Path:
     """The log that says which episodes of a run count: the whole one, or that of a run that was stopped.
 
@@ -116,18 +89,25 @@ def log_of(run: RunFolder) -> Path:
     return source
 
 
-def plan_rescoring(paths: Iterable[Path], *, scorers: Sequence[str] = (), name: str | None = None) -> RescorePlan:
+def plan_rescoring(
+    paths: Iterable[Path | str],
+    *,
+    scorers: Sequence[str] = (),
+    name: str | None = None,
+    run_root: Path = Path("runs"),
+) -> RescorePlan:
     """Find the runs, their logs and their scorers, and a name that is free in all of them.
 
     Args:
-        paths: Run folders, or folders of run folders.
+        paths: Run folders, ids of runs, or folders of run folders.
         scorers: Short names or references; empty: the scorers each run was scored with.
         name: Of the new logs; None: the first of ``rescore-1``, ``rescore-2``, ... that is free.
+        run_root: Where runs are looked for by id.
 
     Raises:
         EvalError: A path is no run, there is no such scorer, or the name is taken. Nothing was written.
     """
-    runs = find_runs(paths)
+    runs = find_runs(map(str, paths), run_root)
     if scorers:
         make_scorers(scorers)
     if name is None:
@@ -170,11 +150,6 @@ def trace_path(run: RunFolder, sample: Sample) -> Path:
     if len(parts) != 2 or parts[0] != EPISODES or parts[1] in ("", ".", "..") or "\0" in sample.trace:
         raise EvalError(f"{run.path}: the log names the trace {sample.trace!r}, which is no file of episodes/")
     return run.path / sample.trace
-
-
-def _is_run(path: Path) -> bool:
-    run = RunFolder(path)
-    return any(file.is_file() for file in (run.manifest, run.evallog, run.partial_evallog))
 
 
 def _taken(runs: Sequence[RunFolder], name: str) -> list[RunFolder]:

@@ -16,7 +16,8 @@ from hylo_eval.compare.pairing import PairedComparison, paired_compare, with_fai
 from hylo_eval.compare.summary import KNOWN_METRICS, metric_of
 from hylo_eval.compare.table import AGENT_ERROR
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.comparing import find_run, read_evidence
+from hylo_eval.evaluation.comparing import read_evidence
+from hylo_eval.traces.finding import find_run
 
 
 @attrs.frozen(kw_only=True)

@@ -15,9 +15,10 @@ from hylo_eval.compare.evidence import Difference, RunConditions, RunEvidence
 from hylo_eval.compare.pairing import PairedComparison
 from hylo_eval.compare.trend import TrendStep, VersionResult, trend_over_versions
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.comparing import find_run, read_conditions, read_evidence
+from hylo_eval.evaluation.comparing import read_conditions, read_evidence
 from hylo_eval.evaluation.several_runs import judged_comparison, judged_scores
 from hylo_eval.suggest import did_you_mean
+from hylo_eval.traces.finding import find_run
 from hylo_eval.traces.layout import RunFolder
 
 MAX_VERSIONS: Final = 200

@@ -7,7 +7,7 @@ log says; what it does not say stays unknown.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -17,13 +17,14 @@ from hylo_core.canonical import digest
 from hylo_core.errors import ContractError, SchemaError, clean_text
 from hylo_core.schema import EVALLOG_SCHEMA
 from hylo_core.score import Score
-from hylo_eval.errors import EvalError
 from hylo_eval.evallog.building import LogBuilder
+from hylo_eval.evallog.consistency import Contradiction, LogContradiction, find_contradictions
 from hylo_eval.evallog.document import parse_object, read_bytes
 from hylo_eval.evallog.facts import EpisodeFacts
 from hylo_eval.evallog.v01 import LoggedAgent, LoggedBenchmark
 from hylo_eval.evallog.v02 import EvalLog, EvalSpec, Sample, ScorerDeclaration
-from hylo_eval.exchange.inspect_robots import EXTENSION, LOG_VERSION, to_inspect_robots
+from hylo_eval.exchange.inspect_robots import EXTENSION, LOG_VERSION
+from hylo_eval.exchange.inspect_robots_check import exported_contradictions, foreign_contradictions
 
 UNKNOWN: Final = "unknown"
 IMPORTED_SPLIT: Final = "imported"
@@ -36,7 +37,8 @@ def read_inspect_robots(path: Path) -> EvalLog:
     """Read a log of inspect-robots.
 
     Raises:
-        EvalError: The file cannot be read, is no such log, or is one that we exported and somebody changed.
+        EvalError: The file cannot be read, or is no such log.
+        LogContradiction: Its numbers contradict each other: somebody changed it.
         ContractError: A member is not what it should be; the text names file and path.
     """
     members = parse_object(read_bytes(path), path)
@@ -49,7 +51,7 @@ def read_inspect_robots(path: Path) -> EvalLog:
     if EXTENSION in members:
         return _ours(members, path)
     try:
-        return _foreign(members, path.stem)
+        return _foreign(members, path)
     except ContractError as error:
         raise error.under("", source=str(path)) from None
 
@@ -63,20 +65,27 @@ def _ours(members: Members, path: Path) -> EvalLog:
         log = EvalLog.from_dict(extension)
     except ContractError as error:
         raise error.under(EXTENSION, source=str(path)) from None
-    expected = to_inspect_robots(log)
-    shown = [(scene.get("scene_id"), scene.get("epochs")) for scene in _scenes(members)]
-    if shown != [(scene["scene_id"], scene["epochs"]) for scene in expected["samples"]]:
-        raise EvalError(
-            f"{path}: its samples and the log under {EXTENSION!r} say different scores: one was changed later",
-            fix=f"export it again, or take the member {EXTENSION!r} out to import what the samples say",
-        )
+    for contradictions in (
+        [attrs.evolve(one, path=f"{EXTENSION}.{one.path}") for one in find_contradictions(log)],
+        [
+            attrs.evolve(one, basis=f"the log under {EXTENSION!r} gives")
+            for one in exported_contradictions(members, log)
+        ],
+    ):
+        _refuse(contradictions, path, fix="export it again")
     return log
 
 
-def _foreign(members: Members, name: str) -> EvalLog:
+def _refuse(contradictions: Sequence[Contradiction], path: Path, *, fix: str) -> None:
+    if contradictions:
+        raise LogContradiction(str(path), tuple(contradictions), fix=fix)
+
+
+def _foreign(members: Members, path: Path) -> EvalLog:
     spec = _take(members, "eval", dict, under="")
     scenes = list(_scenes(members))
     samples = [sample for index, scene in enumerate(scenes) for sample in _samples(scene, f"samples[{index}]")]
+    _refuse(list(foreign_contradictions(members)), path, fix="import the file that inspect-robots wrote")
     names = dict.fromkeys(score for sample in samples for score in sample.scores)
     samples = [attrs.evolve(sample, scores=_complete(sample, list(names))) for sample in samples]
     task, policy = (clean_text(_take(spec, part, str, under="eval")) for part in ("task", "policy"))
@@ -93,7 +102,7 @@ def _foreign(members: Members, name: str) -> EvalLog:
         builder.finish(
             status=_STATUSES.get(str(members.get("status")), "unknown"),
             spec=EvalSpec(
-                run_id=name,
+                run_id=path.stem,
                 benchmark=LoggedBenchmark(
                     id=task, version=UNKNOWN, digest=identity, split=IMPORTED_SPLIT, requires_privileged=False
                 ),

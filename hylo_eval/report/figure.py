@@ -12,6 +12,7 @@ from hylo_eval.compare.breakdown import task_of
 from hylo_eval.compare.evidence import PairedEvidence
 from hylo_eval.compare.summary import BinarySummary
 from hylo_eval.compare.tango import tango_interval
+from hylo_eval.compare.words import counted
 from hylo_eval.errors import EvalError
 from hylo_eval.report.drawing import Circle, Drawing, Label, Line, Rectangle, Shape
 from hylo_eval.report.text import p_value, points
@@ -111,8 +112,8 @@ def _head(evidence: PairedEvidence, summary: BinarySummary, rows: list[_Row]) ->
     comparison, effect = summary.comparison, summary.effect
     found = "no scored pair" if effect.difference is None else points(effect.difference)
     text = (
-        f"{summary.metric.name}: {found}, {comparison.candidate_wins} wins to {comparison.parent_wins} in "
-        f"{comparison.n_pairs} pairs, exact one-sided p = {p_value(comparison.p_value, comparison.log10_p)}"
+        f"{summary.metric.name}: {found}, {counted(comparison.candidate_wins, 'win')} to {comparison.parent_wins} in "
+        f"{counted(comparison.n_pairs, 'pair')}, exact one-sided p = {p_value(comparison.p_value, comparison.log10_p)}"
     )
     yield Label(x=_LABEL_X, y=46, text=text)
     counts = Counter(outcome for row in rows for outcome in row.outcomes)

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import attrs
 
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.evallog.v01 import read_evallog
+from hylo_eval.evallog.files import read_evallog
 from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
@@ -141,7 +141,7 @@ def _logged(folder: RunFolder, path: Path) -> tuple[EpisodeRecord, ...]:
             seed=sample.seed,
             episode_id=sample.episode_id,
             status=sample.status,
-            scores=sample.scores,
+            scores={name: score.value for name, score in sample.scores.items()},
             trace=_inside(folder, sample.trace),
         )
         for sample in read_evallog(path).samples

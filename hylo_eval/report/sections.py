@@ -19,6 +19,7 @@ from hylo_eval.compare.replicated import ReplicatedComparison
 from hylo_eval.compare.replicates import VarianceSplit
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.tango import Interval
+from hylo_eval.compare.words import counted
 from hylo_eval.report.text import number, p_value, percent, points, reasons
 
 
@@ -57,7 +58,10 @@ def evidence_section(evidence: PairedEvidence) -> Section:
     facts.append(("traces", "read and checked" if evidence.traces_read else "not read (log only)"))
     facts += [("allowed", f"{item.name}: {item.sentence}") for item in evidence.allowed]
     repeated = evidence.repeated_starts()
-    warning = (f"{repeated} pairs repeat an initial state of another pair and are no independent evidence",)
+    verbs = ("repeats", "is") if repeated == 1 else ("repeat", "are")
+    warning = (
+        f"{counted(repeated, 'pair')} {verbs[0]} an initial state of another and {verbs[1]} no independent evidence",
+    )
     return Section(facts=tuple(facts), sentences=evidence.notes + (warning if repeated else ()))
 
 
@@ -172,7 +176,8 @@ def _beside_section(beside: Iterable[BesideMetric]) -> Section:
 def replicated_sections(found: ReplicatedComparison) -> tuple[Section, ...]:
     """The comparison over repetitions: all together, then each by itself."""
     cluster = found.cluster
-    facts = [("instances", f"{cluster.n_clusters}, in {len(found.repetitions)} repetitions, {cluster.n_pairs} pairs")]
+    size = f"{counted(len(found.repetitions), 'repetition')}, {counted(cluster.n_pairs, 'pair')}"
+    facts = [("instances", f"{cluster.n_clusters}, in {size}")]
     if found.mean_difference is not None:
         bounds = ""
         if found.interval is not None:
@@ -222,14 +227,15 @@ def _look_facts(look: Look) -> list[tuple[str, str]]:
         ("p at any look, parent better", p_value(test.reverse_p_value, test.reverse_log10_p)),
     ]
     if look.beyond:
-        facts.append(("not looked at", f"{look.beyond} finished pairs that come after one that is missing"))
+        facts.append(("not looked at", f"{counted(look.beyond, 'finished pair')} after one that is missing"))
     return facts
 
 
 def _binary_facts(summary: BinarySummary) -> Iterator[tuple[str, str]]:
     comparison, effect = summary.comparison, summary.effect
     wins, losses, ties = comparison.candidate_wins, comparison.parent_wins, comparison.ties
-    yield "pairs", f"{comparison.n_pairs}: {wins} wins, {losses} losses, {ties} ties"
+    outcomes = (counted(wins, "win"), counted(losses, "loss", "losses"), counted(ties, "tie"))
+    yield "pairs", f"{comparison.n_pairs}: {', '.join(outcomes)}"
     if effect.candidate_rate is not None and effect.parent_rate is not None:
         yield "rates", f"{percent(effect.candidate_rate)} against {percent(effect.parent_rate)}"
     if effect.difference is not None:

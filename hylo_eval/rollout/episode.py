@@ -33,7 +33,7 @@ from hylo_eval.rollout.blame import status_of
 from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_integers, volatile_of
 from hylo_eval.rollout.filtering import filter_action
 from hylo_eval.rollout.memory import resident_bytes
-from hylo_eval.rollout.observe import ObservationView, read_only
+from hylo_eval.rollout.observe import ObservationView, check_cameras, read_only
 from hylo_eval.rollout.signals import end_reason, flag, goal_of, reward_of, settle_steps_of, success_of, text_of
 from hylo_eval.rollout.start import agent_seed, describe_start, now
 from hylo_eval.safety.protocol import begin_filters
@@ -183,6 +183,7 @@ class _Episode:
         try:
             observation, info, view = self._reset_env()
             env_spec = spec_of(self.env)
+            check_cameras(view.layouts, env_spec.cameras)
             self.phase = "open"
             meet_env(self.agent, env_spec)
             self.phase = "reset"

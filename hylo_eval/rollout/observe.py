@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from hylo_eval.errors import EnvError
 from hylo_eval.traces.encoding import picture_digest, split_observation
 
 if TYPE_CHECKING:
+    from hylo_core.spec import CameraSpec
     from hylo_eval.video.frames import FrameSink
 
 _NO_ARRAY: tuple[Any, Any] = (None, None)
@@ -73,6 +74,28 @@ class ObservationView:
             raise EnvError(
                 f"the observation {key!r} was {before.dtype} of shape {before.shape} at the reset "
                 f"and is {now.dtype} of shape {now.shape}"
+            )
+
+
+def check_cameras(layouts: Mapping[str, ArrayLayout], cameras: Sequence[CameraSpec]) -> None:
+    """Hold the pictures of the first observation against what the environment declares of its cameras.
+
+    Raises:
+        EnvError: A camera is declared and not shown, or shown in another shape or type: what agents and the trace are
+            told of the pictures would be wrong.
+    """
+    for camera in cameras:
+        found = layouts.get(camera.name)
+        declared = f"{camera.dtype} of shape {(camera.height, camera.width, camera.channels)}"
+        if found is None:
+            raise EnvError(f"the camera {camera.name!r} is declared as {declared} and is not among the observations")
+        shapes: list[tuple[int, ...]] = [(camera.height, camera.width, camera.channels)]
+        if camera.channels == 1:
+            shapes.append((camera.height, camera.width))
+        if tuple(found.shape) not in shapes or found.dtype != camera.dtype:
+            raise EnvError(
+                f"the camera {camera.name!r} is declared as {declared} and shows {found.dtype} of shape "
+                f"{tuple(found.shape)}"
             )
 
 

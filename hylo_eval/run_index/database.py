@@ -1,4 +1,4 @@
-"""The index as a SQLite file: one row a run, one a sample, one a score, tied by foreign keys.
+"""The index as a SQLite file: one row a run, a sample, a score, a comparison, tied by foreign keys.
 
 It holds nothing of its own: whoever deletes it loses nothing. Open it with any tool, such as Datasette.
 """
@@ -14,14 +14,18 @@ from typing import Any, Final
 import attrs
 
 from hylo_eval.errors import EvalError
-from hylo_eval.run_index.folders import FoundRun, fingerprint, index_name, read_run, run_folders
+from hylo_eval.evaluation.comparison_records import record_paths
+from hylo_eval.run_index.comparisons import comparison_name, comparison_row, comparison_run_rows, read_comparison
+from hylo_eval.run_index.folders import FoundRun, file_identity, fingerprint, index_name, read_run, run_folders
 from hylo_eval.run_index.rows import TABLES, mean_rows, run_row, sample_rows, score_rows
 
 INDEX_NAME: Final = "index.db"
-INDEX_VERSION: Final = 1
+INDEX_VERSION: Final = 2
 """Of the tables; an index of another version is made anew."""
 
 _BUSY_SECONDS: Final = 30.0
+_MAX_NAMES: Final = 10_000
+"""Of each kind; more would be slow to compare with a mistyped one."""
 _NEW: Final = ".index.db.new"
 
 
@@ -34,12 +38,14 @@ class Refreshed:
         n_read: Of them, those that were new or changed, and so were read.
         n_removed: Runs that are gone.
         n_broken: Runs with a problem.
+        n_comparisons: Records of comparisons in it now.
     """
 
     n_runs: int
     n_read: int
     n_removed: int
     n_broken: int
+    n_comparisons: int = 0
 
 
 class RunIndex:
@@ -57,7 +63,7 @@ class RunIndex:
         self._run_root = run_root
 
     def refresh(self) -> Refreshed:
-        """Read the runs that are new or changed, and forget those that are gone, in one transaction.
+        """Read the runs and records that are new or changed, and forget those that are gone, each in one transaction.
 
         Raises:
             EvalError: The run root cannot be listed, or the index cannot be written.
@@ -72,8 +78,11 @@ class RunIndex:
                     self._forget(run_id)
                 for run in changed:
                     self._insert(read_run(run))
+        n_comparisons = self._refresh_comparisons()
         broken = next(iter(self._database.query("select count(*) as n from runs where status = 'broken'")))["n"]
-        return Refreshed(n_runs=len(found), n_read=len(changed), n_removed=len(gone), n_broken=broken)
+        return Refreshed(
+            n_runs=len(found), n_read=len(changed), n_removed=len(gone), n_broken=broken, n_comparisons=n_comparisons
+        )
 
     def runs(
         self, *, benchmark: str = "", agent: str = "", status: str = "", since: str = "", until: str = ""
@@ -91,16 +100,10 @@ class RunIndex:
             "benchmark glob :benchmark": benchmark,
             "agent glob :agent": agent,
             "status = :status": status,
-            "created_at >= :since": since,
-            "created_at != '' and substr(created_at, 1, length(:until)) <= :until": until,
+            **_times(since, until),
         }
-        asked = [condition for condition, value in conditions.items() if value]
-        where = f"where {' and '.join(asked)}" if asked else ""
-        query = f"select * from runs {where} order by created_at desc, run_id desc"  # noqa: S608 - our own conditions
-        # Brackets are no pattern here: names hold them.
-        benchmark, agent = (pattern.replace("[", "[[]") for pattern in (benchmark, agent))
         given = {"benchmark": benchmark, "agent": agent, "status": status, "since": since, "until": until}
-        return list(self._database.query(query, given))
+        return self._select("runs", conditions, given, order="created_at desc, run_id desc")
 
     def episodes(self, name: str) -> list[dict[str, Any]]:
         """Rows of ``samples`` whose episode id or instance key is ``name``, newest run first."""
@@ -111,6 +114,65 @@ class RunIndex:
                 {"name": name},
             )
         )
+
+    def comparisons(
+        self, *, run_id: str = "", benchmark: str = "", agent: str = "", since: str = "", until: str = ""
+    ) -> list[dict[str, Any]]:
+        """Rows of ``comparisons``, newest first, each with the rows of its runs under ``runs``.
+
+        Args:
+            run_id: Only those in which this run took part; empty for all.
+            benchmark: As in :meth:`runs`; likewise the others.
+            agent: Of any run that took part.
+            since: When it was made.
+            until: Likewise.
+        """
+        member = "id in (select comparison_id from comparison_runs where {})"
+        conditions = {
+            member.format("run_id = :run_id"): run_id,
+            "benchmark glob :benchmark": benchmark,
+            member.format("agent glob :agent"): agent,
+            **_times(since, until),
+        }
+        given = {"run_id": run_id, "benchmark": benchmark, "agent": agent, "since": since, "until": until}
+        rows = self._select("comparisons", conditions, given, order="created_at desc, id desc")
+        by_position = "select * from comparison_runs where comparison_id = ? order by position"
+        return [{**row, "runs": list(self._database.query(by_position, [row["id"]]))} for row in rows]
+
+    def known_names(self) -> list[str]:
+        """What an episode, a run or a comparison is called here, for suggestions; of very many, some."""
+        names = (
+            "select run_id as name from runs",
+            "select id as name from comparisons",
+            "select distinct key as name from samples",
+            "select episode_id as name from samples",
+        )
+        return [row["name"] for query in names for row in self._database.query(f"{query} limit {_MAX_NAMES}")]
+
+    def _select(
+        self, table: str, conditions: Mapping[str, str], given: Mapping[str, str], *, order: str
+    ) -> list[dict[str, Any]]:
+        asked = [condition for condition, value in conditions.items() if value]
+        where = f"where {' and '.join(asked)}" if asked else ""
+        query = f"select * from {table} {where} order by {order}"  # noqa: S608 - our own conditions
+        # Brackets are no pattern here: names hold them.
+        patterns = {name: given[name].replace("[", "[[]") for name in ("benchmark", "agent")}
+        return list(self._database.query(query, {**given, **patterns}))
+
+    def _refresh_comparisons(self) -> int:
+        known = {row["id"]: row["fingerprint"] for row in self._database.query("select * from comparisons")}
+        found = {comparison_name(path): path for path in record_paths(self._run_root)}
+        changed = [path for name, path in found.items() if known.get(name) != file_identity(path)]
+        gone = known.keys() - found.keys()
+        if changed or gone:
+            with self._database.conn:
+                for name in {*gone, *map(comparison_name, changed)}:
+                    self._database.execute("delete from comparison_runs where comparison_id = ?", [name])
+                    self._database.execute("delete from comparisons where id = ?", [name])
+                for comparison in map(read_comparison, changed):
+                    self._insert_rows("comparisons", [comparison_row(comparison)])
+                    self._insert_rows("comparison_runs", comparison_run_rows(comparison))
+        return len(found)
 
     def _forget(self, run_id: str) -> None:
         for statement in (
@@ -134,6 +196,14 @@ class RunIndex:
         marks = ", ".join(f":{column}" for column in columns)
         statement = f"insert or replace into {table} ({', '.join(columns)}) values ({marks})"  # noqa: S608 - literals
         self._database.conn.executemany(statement, rows)
+
+
+def _times(since: str, until: str) -> dict[str, str]:
+    """The conditions of a span; a date as its end means the whole day."""
+    return {
+        "created_at >= :since": since,
+        "created_at != '' and substr(created_at, 1, length(:until)) <= :until": until,
+    }
 
 
 @contextlib.contextmanager

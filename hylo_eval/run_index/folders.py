@@ -10,13 +10,14 @@ import attrs
 
 from hylo_core.errors import HyloError, clean_text
 from hylo_eval.errors import EvalError
-from hylo_eval.evallog.files import read_evallog, read_evallog_header
+from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, LogHeader
 from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.traces.layout import RunFolder
 
 RUN_STATUSES: Final = ("complete", "partial", "unfinished", "broken")
-"""Whole; stopped before its end; without a log (it goes on, or was killed); not to be read."""
+"""Whole; stopped before its end; without a log (it goes on, or was killed); not to be read, or a log that contradicts
+itself."""
 
 _MAX_PROBLEM: Final = 500
 
@@ -83,7 +84,7 @@ def index_name(run: RunFolder) -> str:
 def fingerprint(run: RunFolder) -> str:
     """Names, sizes and times of the files that say what a run came to."""
     paths = [run.manifest, run.evallog, run.partial_evallog, *_scoring_paths(run)]
-    return "\n".join(_identity(path) for path in paths)
+    return "\n".join(file_identity(path) for path in paths)
 
 
 def read_run(run: RunFolder) -> FoundRun:
@@ -121,7 +122,8 @@ def read_run(run: RunFolder) -> FoundRun:
 
 def _scoring(path: Path, run: RunFolder) -> Scoring:
     try:
-        return Scoring(name=clean_text(path.stem), header=read_evallog_header(path))
+        # In full: whoever lists its means believes that its samples were looked at.
+        return Scoring(name=clean_text(path.stem), header=read_evallog(path).header())
     except HyloError as error:
         return Scoring(name=clean_text(path.stem), header=None, problem=_problem(error, run))
 
@@ -147,7 +149,8 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _identity(path: Path) -> str:
+def file_identity(path: Path) -> str:
+    """Name, size and times of a file: equal while it is the same."""
     try:
         found = path.stat()
     except OSError:

@@ -9,12 +9,13 @@ import attrs
 from hylo_core.errors import HyloError
 from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.evallog.consistency import find_contradictions
 from hylo_eval.evallog.files import read_evallog
-from hylo_eval.evallog.v02 import Sample
-from hylo_eval.evaluation.comparing import find_run
+from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.rescore_plan import trace_path
 from hylo_eval.run_index.database import open_index
 from hylo_eval.suggest import did_you_mean
+from hylo_eval.traces.finding import find_run
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 
@@ -71,10 +72,10 @@ def find_episode(name: str, run_root: Path, *, in_run: str | None = None) -> Fou
     with open_index(run_root, in_memory_if_unwritable=True) as index:
         index.refresh()
         rows = index.episodes(name)
-        known = [row["run_id"] for row in index.runs()]
+        known = [] if rows else index.known_names()
     if not rows:
         hint = did_you_mean(name, known)
-        raise EvalError(f"there is no run and no episode {name!r} in {run_root}{hint}", fix="hylo-eval ls")
+        raise EvalError(f"there is no run, episode or comparison {name!r} in {run_root}{hint}", fix="hylo-eval ls")
     if len(rows) > 1:
         runs = [row["run_id"] for row in rows]
         listed = ", ".join(runs[:5]) + (f" and {len(runs) - 5} more" if len(runs) > 5 else "")
@@ -83,12 +84,12 @@ def find_episode(name: str, run_root: Path, *, in_run: str | None = None) -> Fou
 
 
 def _in_run(name: str, run: RunFolder) -> FoundEpisode:
-    log = read_evallog(run.evallog if run.evallog.exists() else run.partial_evallog)
+    log = read_evallog(run.evallog if run.evallog.exists() else run.partial_evallog, check=False)
     sample = next((item for item in log.samples if name in (item.episode_id, item.key)), None)
     if sample is None:
-        known = [item.episode_id for item in log.samples]
+        known = [name for item in log.samples for name in (item.key, item.episode_id)]
         raise EvalError(f"run {run.run_id!r} has no episode {name!r}{did_you_mean(name, known)}")
-    return _read(trace_path(run, sample), run, sample)
+    return _read(trace_path(run, sample), run, sample, log)
 
 
 def _of_trace(path: Path) -> FoundEpisode:
@@ -98,14 +99,14 @@ def _of_trace(path: Path) -> FoundEpisode:
     if path.resolve().parent != run.episodes or not source.exists():
         return _read(path, None, None)
     try:
-        samples = read_evallog(source).samples
+        log = read_evallog(source, check=False)
     except HyloError:
-        samples = ()
-    counted = next((item for item in samples if item.trace == f"episodes/{path.name}"), None)
-    return _read(path, run, counted)
+        return _read(path, run, None)
+    counted = next((item for item in log.samples if item.trace == f"episodes/{path.name}"), None)
+    return _read(path, run, counted, log)
 
 
-def _read(path: Path, run: RunFolder | None, sample: Sample | None) -> FoundEpisode:
+def _read(path: Path, run: RunFolder | None, sample: Sample | None, log: EvalLog | None = None) -> FoundEpisode:
     try:
         trace = read_trace(path)
     except TraceError as error:
@@ -116,4 +117,6 @@ def _read(path: Path, run: RunFolder | None, sample: Sample | None) -> FoundEpis
         problem = "the trace is not the one that the log records"
     elif run is not None and sample is None:
         problem = "the log of its run does not count this trace"
+    elif log is not None and (wrong := next(find_contradictions(log), None)) is not None:
+        problem = f"the log of its run contradicts itself: {wrong.words}"
     return FoundEpisode(path=path, trace=trace, run=run, sample=sample, problem=problem)

@@ -81,8 +81,36 @@ TABLES: Final[Mapping[str, tuple[Mapping[str, type], tuple[str, ...], tuple[tupl
         ("run_id", "scoring", "scorer"),
         (("run_id", "runs", "run_id"),),
     ),
+    "comparisons": (
+        {
+            "id": str,
+            "kind": str,
+            "created_at": str,
+            "benchmark": str,
+            "split": str,
+            "metric": str,
+            "verdict": str,
+            "exit_code": int,
+            "n_pairs": int,
+            "p_value": float,
+            "reasons": str,
+            "path": str,
+            "problem": str,
+            "fingerprint": str,
+        },
+        ("id",),
+        (),
+    ),
+    "comparison_runs": (
+        {"comparison_id": str, "position": int, "role": str, "run_id": str, "agent": str, "agent_version": str},
+        ("comparison_id", "position"),
+        (("comparison_id", "comparisons", "id"),),
+    ),
 }
-"""Table -> columns, primary key, foreign keys. ``means.scoring`` is empty for the run's own log."""
+"""Table -> columns, primary key, foreign keys. ``means.scoring`` is empty for the run's own log.
+
+``comparison_runs.run_id`` is no foreign key: a record outlives the runs it names.
+"""
 
 
 def run_row(run: FoundRun) -> dict[str, Any]:

@@ -6,6 +6,7 @@ function of the numbers alone, so that equal scores have equal intervals on ever
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ RESAMPLES: Final = 1000
 LEVEL: Final = 0.95
 _AT_ONCE: Final = 1 << 20
 """Draws held in memory at a time."""
+_REMEMBERED: Final = 8
 
 
 @attrs.frozen
@@ -60,20 +62,28 @@ def stratified_interval(strata: Mapping[str, Sequence[float]]) -> BootstrapInter
     with np.errstate(over="ignore", invalid="ignore"):
         # Adding zero makes 0.0 of -0.0: the draws depend on the bytes, and sorting takes the two for equal.
         for name, values in sorted(strata.items()):
-            means += _resampled_means(name, np.sort(np.asarray(values, dtype=float) + 0.0)) / len(strata)
+            ordered = np.sort(np.asarray(values, dtype=float) + 0.0)
+            means += _resampled_means(name, ordered.tobytes()) / len(strata)
         tail = 100.0 * (1.0 - LEVEL) / 2.0
         low, high = (float(end) for end in np.percentile(means, (tail, 100.0 - tail)))
     return BootstrapInterval(low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
-def _resampled_means(name: str, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Means of :data:`RESAMPLES` resamples, shape (RESAMPLES,)."""
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _resampled_means(name: str, ordered: bytes) -> np.ndarray[Any, Any]:
+    """Means of :data:`RESAMPLES` resamples, shape (RESAMPLES,); never written to.
+
+    Args:
+        name: Of the stratum.
+        ordered: The bytes of its numbers, ascending: a tag that all tasks have asks for what was just drawn.
+    """
     import numpy as np
 
+    values = np.frombuffer(ordered)
     if values[0] == values[-1]:
         return np.full(RESAMPLES, values[0])
     # Two strata with the same numbers must not be drawn alike.
-    seed = hashlib.sha256(name.encode() + b"\0" + values.tobytes()).digest()
+    seed = hashlib.sha256(name.encode() + b"\0" + ordered).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(seed[:16])))
     means = np.empty(RESAMPLES)
     rows = max(1, _AT_ONCE // values.size)

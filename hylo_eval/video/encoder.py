@@ -15,7 +15,7 @@ import attrs
 from hylo_core.errors import describe_error
 from hylo_eval.errors import EvalError
 from hylo_eval.traces.files import name_once
-from hylo_eval.video.frames import frames_of
+from hylo_eval.video.frames import frames_of, nothing_shown, picture_problem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,7 @@ class CameraFile:
     """Encodes one camera into ``<path>.partial``; :meth:`finish` gives the file its name.
 
     H.264 in MP4 (``yuv420p``, which every browser plays). An odd height or width is made even by repeating the last row
-    or column; nothing else is changed.
+    or column, so that even a single pixel is a video; nothing else is changed.
 
     Args:
         path: The file's final name.
@@ -132,6 +132,7 @@ class EpisodeEncoder:
     Args:
         paths: From camera to the file's final name.
         rate: Frames a second.
+        cameras: Declared cameras and their number of channels: what a video cannot show of them is an error.
         bgr: Cameras whose channels are blue, green, red.
         capacity: Observations that may wait.
         put_seconds: How long the episode waits for a place in the queue.
@@ -142,13 +143,17 @@ class EpisodeEncoder:
         paths: Callable[[str], Path],
         *,
         rate: Fraction,
+        cameras: Mapping[str, int] | None = None,
         bgr: frozenset[str] = frozenset(),
         capacity: int = QUEUED_OBSERVATIONS,
         put_seconds: float = PUT_SECONDS,
     ) -> None:
         self._paths = paths
         self._rate = rate
+        self._cameras = dict(cameras or {})
         self._bgr = bgr
+        self._problems: dict[str, str] = {}
+        self._pictureless = ""
         self._put_seconds = put_seconds
         self._queue: queue.Queue[dict[str, Any] | None] = queue.Queue(maxsize=capacity)
         self._files: dict[str, CameraFile] = {}
@@ -161,7 +166,10 @@ class EpisodeEncoder:
         """Copy the pictures and queue them."""
         if self._gave_up:
             return
-        frames = {camera: picture.copy() for camera, picture in frames_of(observation).items()}
+        frames = {camera: picture.copy() for camera, picture in frames_of(observation, self._cameras).items()}
+        for camera in self._cameras.keys() - frames.keys() - self._problems.keys():
+            self._problems[camera] = f"{camera!r} {picture_problem(observation.get(camera))}"
+        self._pictureless = "" if frames else nothing_shown(observation)
         try:
             if frames:
                 self._queue.put(frames, timeout=self._put_seconds)
@@ -185,6 +193,9 @@ class EpisodeEncoder:
 
     def _conclude(self, *, keep: bool) -> Encoded:
         finished: list[Path] = []
+        self._errors |= self._problems
+        if keep and not (self._files or self._errors) and self._pictureless:
+            self._errors["*"] = self._pictureless
         for camera, file in self._files.items():
             whole = keep and camera not in self._errors
             try:

@@ -91,6 +91,8 @@ class VideoRecorder:
         encoder = EpisodeEncoder(
             partial(self.run.video, episode_id),
             rate=frame_rate(env_spec),
+            # A camera of depths in metres is none that a film could show, and no error.
+            cameras={camera.name: camera.channels for camera in env_spec.cameras if camera.dtype == "uint8"},
             bgr=frozenset(camera.name for camera in env_spec.cameras if camera.colour_order == "bgr"),
         )
         keep = False

@@ -43,7 +43,7 @@ def test_it_shows_all_that_the_decision_needs(compare: Any) -> None:
     assert done.code == 0, done.err
     lines = {line.strip() for line in done.out.splitlines()}
     for expected in (
-        "pairs                      17: 6 wins, 1 losses, 10 ties",
+        "pairs                      17: 6 wins, 1 loss, 10 ties",
         "p, candidate better        0.0625 (exact McNemar, one-sided)",  # 8 / 128
         "p, parent better           0.992",
         "mid-p                      0.0352 (shown, never deciding)",  # 8/128 - 7/256

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hylo_core import Score
-from tests.runs import edit_json, edit_trace, keys, unfinish, unit, write_run
+from tests.runs import edit_json, edit_samples, edit_trace, keys, unfinish, unit, write_run
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -135,10 +135,7 @@ def test_latency_may_rise_by_so_much(gate: Any, root: Path) -> None:
 def test_without_a_record_of_safety_the_gate_does_not_open(gate: Any, root: Path) -> None:
     """What was not looked at has not been shown."""
     for name in ("new", "old"):
-        edit_json(
-            root / name / "evallog.json",
-            lambda log: [sample["scores"].pop("safety_interventions") for sample in log["samples"]],
-        )
+        edit_samples(root / name / "evallog.json", lambda sample: sample["scores"].pop("safety_interventions"))
     done = gate("--mode", "improve", "--log-only")
     assert done.code == 3
     assert "safety interventions: not on record in all logs" in done.out

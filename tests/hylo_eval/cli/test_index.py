@@ -40,7 +40,14 @@ def test_index_says_how_many_runs_and_how_many_are_broken(hylo, root):
     assert done.code == 0
     assert done.out == f"{root}/index.db: 3 runs, 1 of them broken (hylo-eval ls --status broken)\n"
     again = hylo("index", "--run-root", root, "--rebuild", "--json")
-    assert again.json == {"index": f"{root}/index.db", "n_runs": 3, "n_read": 0, "n_removed": 0, "n_broken": 1}
+    assert again.json == {
+        "index": f"{root}/index.db",
+        "n_runs": 3,
+        "n_read": 0,
+        "n_removed": 0,
+        "n_broken": 1,
+        "n_comparisons": 0,
+    }
 
 
 def test_ls_lists_runs_newest_first_with_their_scores(hylo, root):
@@ -147,6 +154,66 @@ def test_what_is_not_there_suggests_what_is(hylo, root):
     """With exit code 2."""
     done = hylo("show", "god", "--run-root", root)
     assert done.code == 2
-    assert "there is no run and no episode 'god'" in done.err
+    assert "there is no run, episode or comparison 'god'" in done.err
     assert "did you mean 'good'" in done.err
     assert hylo("show", "x\0y", "--run-root", root).code == 2
+
+
+def test_a_mistyped_key_suggests_keys(hylo, root):
+    """In the whole root, and in one run."""
+    assert "did you mean 'unit/task#1'" in hylo("show", "unit/tsk#1", "--run-root", root).err
+    assert "did you mean 'unit/task#1'" in hylo("show", "unit/tsk#1", "--run", "good", "--run-root", root).err
+
+
+@pytest.fixture
+def judged(hylo, tmp_path):
+    """Two runs that a gate has let pass, one that it refused for another benchmark, and a record that is torn."""
+    bench = unit(20)
+    write_run(tmp_path, "new", keys(*range(20)), bench=bench)
+    write_run(tmp_path, "old", keys(*range(4)), bench=bench)
+    write_run(tmp_path, "other", bench=unit(3))
+    assert hylo("gate", "new", "old", "--mode", "improve", "--run-root", tmp_path).code == 0
+    assert hylo("gate", "new", "other", "--mode", "improve", "--run-root", tmp_path).code == 2
+    (tmp_path / "comparisons" / "99999999T000000-gate-0.json").write_text("{")
+    return tmp_path
+
+
+def test_ls_lists_comparisons_with_their_verdicts(hylo, judged):
+    """Newest first; a refusal names its runs too, and a record that cannot be read says why."""
+    rows = hylo("ls", "--comparisons", "--run-root", judged, "--json").json
+    assert {(row["verdict"], tuple(run["run_id"] for run in row["runs"])) for row in rows} == {
+        ("pass", ("new", "old")),
+        ("refused", ("new", "other")),
+        ("", ()),
+    }
+    (passed,) = (row for row in rows if row["verdict"] == "pass")
+    assert (passed["kind"], passed["n_pairs"], passed["exit_code"]) == ("gate", 20, 0)
+    assert passed["p_value"] == pytest.approx(2.0**-16)
+    done = hylo("ls", "--comparisons", "--run-root", judged)
+    assert done.out.splitlines()[0].split() == ["comparison", "made", "kind", "verdict", "runs", "benchmark", "why"]
+    assert "is not JSON" in done.out
+    assert hylo("ls", "--comparisons", "--agent", "old", "--run-root", judged, "--json").json == [passed]
+    assert hylo("ls", "--comparisons", "--benchmark", "none", "--run-root", judged).out.startswith("no such comparison")
+    assert hylo("ls", "--comparisons", "--status", "complete", "--run-root", judged).code == 2
+    assert hylo("index", "--run-root", judged).out.endswith("3 runs, 3 comparisons\n")
+
+
+def test_show_finds_a_comparison_by_its_id_and_a_run_names_those_it_was_in(hylo, judged):
+    """And a record that is gone is gone from the index."""
+    rows = hylo("ls", "--comparisons", "--run-root", judged, "--json").json
+    identity = next(row["id"] for row in rows if row["verdict"] == "pass")
+    done = hylo("show", identity, "--run-root", judged)
+    assert done.code == 0, done.err
+    assert f"gate {identity}: pass\ncandidate: new, agent new 1\nparent: old, agent old 1\n" in done.out
+    assert "success on unit (heldout), 20 pairs, p = 1.526e-05" in done.out
+    assert hylo("show", judged / "comparisons" / f"{identity}.json").out == done.out.replace("\\", "")
+    assert hylo("show", identity, "--run-root", judged, "--json").json["id"] == identity
+    assert f"gate {identity} with old: pass" in hylo("show", "new", "--run-root", judged).out
+    assert hylo("show", "old", "--run-root", judged, "--json").json["comparisons"] == [identity]
+    torn = hylo("show", "99999999T000000-gate-0", "--run-root", judged)
+    assert (torn.code, torn.out) == (2, "")
+    (judged / "comparisons" / f"{identity}.json").unlink()
+    left = [row["id"] for row in hylo("ls", "--comparisons", "--run-root", judged, "--json").json]
+    assert len(left) == 2
+    assert identity not in left
+    assert f"did you mean '{left[0]}'" in hylo("show", left[0][:-1], "--run-root", judged).err

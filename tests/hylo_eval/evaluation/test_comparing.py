@@ -12,7 +12,8 @@ from hylo_core.errors import HyloError
 from hylo_core.task import TaskSpec
 from hylo_eval import EvalError, evaluate, read_trace
 from hylo_eval.compare.evidence import RunEvidence
-from hylo_eval.evaluation.comparing import find_run, read_evidence
+from hylo_eval.evaluation.comparing import read_evidence
+from hylo_eval.traces.finding import find_run
 from tests.episodes import FunctionAgent, ScriptedEnv
 from tests.runs import edit_json, edit_trace, keys, unfinish, unit, write_run
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hylo_eval import EvalError
-from hylo_eval.evaluation import ledger_files
+from hylo_eval.evaluation import comparison_records
 from hylo_eval.evaluation.ledger_files import read_ledger
 
 RUN = {
@@ -83,8 +83,8 @@ def test_huge_records_and_too_many_are_not_read(tmp_path: Path, monkeypatch: pyt
     """The first is counted, the second refused."""
     for name in ("a", "b"):
         record(tmp_path, name)
-    monkeypatch.setattr(ledger_files, "MAX_RECORD_BYTES", 10)
+    monkeypatch.setattr(comparison_records, "MAX_RECORD_BYTES", 10)
     assert read_ledger(tmp_path).unreadable == 2
-    monkeypatch.setattr(ledger_files, "MAX_RECORDS", 1)
+    monkeypatch.setattr(comparison_records, "MAX_RECORDS", 1)
     with pytest.raises(EvalError, match="holds 2 records, more than 1"):
         read_ledger(tmp_path)

@@ -15,9 +15,10 @@ from hylo_eval import EvalError, plan_run
 from hylo_eval.compare.decision import GateRule
 from hylo_eval.compare.gate import GatePolicy
 from hylo_eval.evaluation import race as racing
-from hylo_eval.evaluation.comparing import find_run, read_evidence
+from hylo_eval.evaluation.comparing import read_evidence
 from hylo_eval.evaluation.gating import judge
 from hylo_eval.evaluation.race import Racer, RaceResult, race
+from hylo_eval.traces.finding import find_run
 from tests.episodes import FunctionAgent, ScriptedEnv
 from tests.runs import unit
 

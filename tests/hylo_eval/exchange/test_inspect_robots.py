@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from hylo_core.errors import HyloError
+from hylo_eval.evallog.consistency import LogContradiction
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.exchange.inspect_robots import encode_inspect_robots, to_inspect_robots
 from hylo_eval.exchange.inspect_robots_import import read_inspect_robots
 from tests.hylo_eval.evallog.logs import build, golden, sample
+from tests.hylo_eval.evallog.test_consistency import change_one, log_of, outcomes
 from tests.hylo_eval.evallog.test_files import logs, unhurried
 
 FOREIGN = {
@@ -103,7 +107,9 @@ def test_an_export_that_somebody_changed_is_refused(tmp_path: Path) -> None:
     document = json.loads(path.read_text())
     document["samples"][1]["epochs"][0]["success"] = 1.0
     path.write_text(json.dumps(document))
-    with pytest.raises(HyloError, match="say different scores: one was changed later"):
+    with pytest.raises(
+        HyloError, match=r"samples\[1\].epochs\[0\].success: is 1.0, but the log under 'hylo' gives 0.0"
+    ):
         read_inspect_robots(path)
 
 
@@ -159,3 +165,81 @@ def test_what_is_out_of_shape_is_refused_with_its_path(tmp_path: Path, change: A
     with pytest.raises(HyloError) as caught:
         read_inspect_robots(foreign(tmp_path, change))
     assert sentence in str(caught.value)
+
+
+NO_AGGREGATE = re.compile(
+    r"hylo\.eval\..*|hylo\.stats\.(reply_seconds|disagreements).*|hylo\.samples\[\d+\]\.seed"
+    r"|hylo\.results\.other.*"
+)
+"""Numbers of an export that nothing else in it decides."""
+
+
+@unhurried
+@given(outcomes, st.data())
+def test_no_number_of_an_export_can_be_changed_that_another_decides(
+    tmp_path_factory: pytest.TempPathFactory, drawn: Any, data: st.DataObject
+) -> None:
+    """Neither in their part nor in ours."""
+    path = written(tmp_path_factory.mktemp("logs"), log_of(drawn))
+    document = json.loads(path.read_text())
+    where = change_one(data, document)
+    path.write_text(json.dumps(document))
+    if NO_AGGREGATE.fullmatch(where):
+        return
+    with pytest.raises(HyloError):
+        read_inspect_robots(path)
+
+
+def test_an_export_in_which_every_mean_was_changed_alike_is_refused(tmp_path: Path) -> None:
+    """The samples still say otherwise."""
+    path = written(tmp_path, golden())
+    path.write_text(path.read_text().replace("0.75", "0.95"))
+    with pytest.raises(LogContradiction, match=r"hylo\.results\.overall\.success\.mean: is 0.95, but its samples give"):
+        read_inspect_robots(path)
+
+
+def test_notes_that_people_add_to_an_export_are_no_contradiction(tmp_path: Path) -> None:
+    """Their tools write judgements and notes into a log."""
+    path = written(tmp_path, golden())
+    document = json.loads(path.read_text())
+    document["samples"][0].update(operator_judgements=[1.0], operator_notes=["slow"])
+    path.write_text(json.dumps(document))
+    assert read_inspect_robots(path) == golden()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda log: log["results"].update(total_scenes=3), "results.total_scenes: is 3, but its samples give 2"),
+        (lambda log: log["results"].update(total_trials=2), "results.total_trials: is 2, but its samples give 3"),
+        (lambda log: log["results"].update(errored_trials=2), "results.errored_trials: is 2, but its samples give 1"),
+        (
+            lambda log: log["results"]["metrics"].update(success_at_end=0.9),
+            "results.metrics.success_at_end: is 0.9, but its samples give 0.5",
+        ),
+        (
+            lambda log: log["samples"][0].update(reduced={"success_at_end": 0.9}),
+            "samples[0].reduced.success_at_end: is 0.9, but its samples give 0.5",
+        ),
+        (
+            lambda log: log["samples"][0].update(reduced={"success_at_end": 1.0}),
+            "results.metrics.success_at_end: is 0.5, but its samples give 1.0",
+        ),
+    ],
+)
+def test_a_log_of_theirs_that_contradicts_itself_is_refused(tmp_path: Path, change: Any, sentence: str) -> None:
+    """Its means are those of its scenes, and a scene's number is one that a reducer makes of its epochs."""
+    with pytest.raises(LogContradiction) as caught:
+        read_inspect_robots(foreign(tmp_path, change))
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("reduced", [0.5, 1.0, 0.0])
+def test_a_scene_may_be_reduced_in_any_of_their_ways(tmp_path: Path, reduced: float) -> None:
+    """Mean and median of 1 and 0; the larger, or a success in two draws; the smaller."""
+
+    def change(log: Any) -> None:
+        log["samples"][0].update(reduced={"success_at_end": reduced})
+        log["results"]["metrics"].update(success_at_end=reduced)
+
+    assert len(read_inspect_robots(foreign(tmp_path, change)).samples) == 3

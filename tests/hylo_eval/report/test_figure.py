@@ -12,10 +12,11 @@ import pytest
 from hylo_eval import EvalError
 from hylo_eval.compare.comparability import pair_evidence
 from hylo_eval.compare.summary import KNOWN_METRICS, summarise_binary
-from hylo_eval.evaluation.comparing import find_run, read_evidence
+from hylo_eval.evaluation.comparing import read_evidence
 from hylo_eval.report import figure
 from hylo_eval.report.drawing import render_svg
 from hylo_eval.report.figure import OUTCOMES, draw_comparison
+from hylo_eval.traces.finding import find_run
 from tests.runs import keys, unit, write_run
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,7 +14,7 @@ from hylo_eval.report.run_summary import summarise_run
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 from tests.episodes import benchmark, task
-from tests.runs import edit_json, edit_trace, keys, unfinish, unit, write_run
+from tests.runs import edit_json, edit_samples, edit_trace, keys, unfinish, unit, write_run
 
 
 def test_the_numbers_are_those_of_the_run(tmp_path: Path) -> None:
@@ -57,7 +57,12 @@ def test_a_trace_that_is_lost_or_torn_abstains(tmp_path: Path) -> None:
 def test_a_log_that_contradicts_its_traces_is_counted(tmp_path: Path) -> None:
     """The traces are believed."""
     run = write_run(tmp_path, "run", bench=unit(3)).run
-    edit_json(run.evallog, lambda log: log["samples"][0]["scores"].update(success={"value": 1.0}))
+    forged = {"unit/task#0": 1.0}
+
+    def forge(sample: Any) -> None:
+        sample["scores"]["success"]["value"] = forged.get(sample["key"], sample["scores"]["success"]["value"])
+
+    edit_samples(run.evallog, forge)
     summary = summarise_run(read_run(run))
     assert summary.contradictions == 1
     assert summary.success.mean == 0.0

@@ -13,7 +13,7 @@ from hylo_eval import EvalError, read_evallog
 from hylo_eval.evaluation.rescore import rescore
 from hylo_eval.evaluation.rescore_plan import plan_rescoring
 from hylo_eval.run_index.database import INDEX_NAME, Refreshed, open_index
-from tests.runs import keys, unit, write_run
+from tests.runs import edit_json, keys, unit, write_run
 
 
 def refresh(root: Path, **options: Any) -> Refreshed:
@@ -129,6 +129,25 @@ def test_a_broken_run_is_listed_with_what_is_wrong(root: Path, damage: Any, stat
         ("one", "complete", ""),
         ("two", status, problem),
     ]
+
+
+def contradict(path: Path) -> None:
+    """Change the mean that a log's header says."""
+    edit_json(path, lambda log: log["results"]["overall"]["steps"].update(mean=99.0))
+
+
+def test_a_log_that_contradicts_itself_is_flagged_and_its_mean_is_shown_nowhere(root: Path) -> None:
+    """Of the run's own log and of a later scoring."""
+    contradict(root / "two" / "evallog.json")
+    contradict(root / "one" / "scores" / "again.json")
+    refresh(root)
+    said = "results.overall.steps.mean: is 99.0, but its samples give 6.0; one was changed later"
+    assert rows(root, "select status, problem, mean from runs where run_id = 'two'") == [
+        ("broken", f"evallog.json: {said}", None)
+    ]
+    again = "scores/again.json: results.overall.steps.mean: is 99.0, but its samples give 2.0; one was changed later"
+    assert rows(root, "select mean, problem from means where scoring = 'again'") == [(None, again)]
+    assert rows(root, "select * from means where mean = 99.0") == []
 
 
 def test_a_damaged_scoring_is_a_row_that_says_so(root: Path) -> None:

@@ -157,6 +157,74 @@ def test_every_shape_of_picture_is_encoded(tmp_path: Path, shape: tuple[int, ...
     assert float(np.abs(frame.astype(int) - 200).max()) <= 3
 
 
+def encode(tmp_path: Path, picture: Any, cameras: dict[str, int]) -> encoder.Encoded:
+    """Three frames of one camera."""
+    sink = EpisodeEncoder(lambda camera: tmp_path / f"{camera}.mp4", rate=Fraction(10), cameras=cameras)
+    for _ in range(3):
+        sink.show({"front": picture, "state": np.zeros(3)})
+    return sink.close(keep=True)
+
+
+@pytest.mark.parametrize(
+    ("shape", "encoded"),
+    [((1, 1, 3), (2, 2, 3)), ((1, 3, 1), (2, 4, 3)), ((1, 5), (2, 6, 3)), ((8, 8, 4), (8, 8, 3))],
+)
+def test_a_declared_camera_is_encoded_in_any_shape_that_has_pixels(
+    tmp_path: Path, shape: tuple[int, ...], encoded: tuple[int, ...]
+) -> None:
+    """A single pixel, a row, and colour with an alpha channel, which is left out."""
+    picture = np.full(shape, 200, np.uint8)
+    if shape[-1] == 4:
+        picture[..., 3] = 0
+    done = encode(tmp_path, picture, {"front": shape[2] if len(shape) == 3 else 1})
+    assert done.errors == {}
+    frames = list(read_frames(tmp_path / "front.mp4"))
+    assert [frame.shape for frame in frames] == [encoded] * 3
+    assert float(np.abs(frames[0].astype(int) - 200).max()) <= 3
+
+
+@pytest.mark.parametrize(
+    ("picture", "reason"),
+    [
+        (np.zeros((0, 8, 3), np.uint8), "'front' has shape (0, 8, 3): no pixel"),
+        (np.zeros((8, 8, 3), np.float32), "'front' is of float32; a video shows uint8"),
+        (np.zeros((4, 8, 8, 3), np.uint8), "'front' has shape (4, 8, 8, 3); a video shows"),
+        (np.zeros((8, 8, 2), np.uint8), "'front' has shape (8, 8, 2); a video shows"),
+        ("no array", "'front' is a str, not an array"),
+    ],
+)
+def test_what_a_declared_camera_shows_and_no_video_can_is_said(tmp_path: Path, picture: Any, reason: str) -> None:
+    """Once a camera, and no file is left."""
+    done = encode(tmp_path, picture, {"front": 3})
+    assert done.files == ()
+    assert list(done.errors) == ["front"]
+    assert done.errors["front"].startswith(reason)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 3), (8, 8, 4), (0, 8, 3), (1, 12)])
+def test_an_episode_without_any_picture_says_what_it_showed(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    """Where nobody declares a camera, a row of bytes is none, and four channels may be four moments."""
+    done = encode(tmp_path, np.zeros(shape, np.uint8), {})
+    assert done.files == ()
+    assert done.errors["*"].startswith(f"no observation is a picture that a video shows: 'front' has shape {shape}")
+
+
+def test_an_episode_that_showed_nothing_has_no_video_to_fail(tmp_path: Path) -> None:
+    """One whose environment could not be reset."""
+    sink = EpisodeEncoder(lambda camera: tmp_path / f"{camera}.mp4", rate=Fraction(10), cameras={"front": 3})
+    assert sink.close(keep=True).errors == {}
+
+
+def test_a_run_says_that_its_cameras_cannot_be_shown(tmp_path: Path) -> None:
+    """And its outcomes are what they were."""
+    result = write_picture_run(tmp_path, "run", won=(1,), size=(0, 8), declared=False)
+    assert [sample.value("success") for sample in result.log.samples] == [0.0, 1.0, 0.0]
+    assert result.videos is not None
+    assert "3 could not be encoded" in result.videos.words()
+    assert "'front' has shape (0, 8, 3): no pixel" in result.videos.words()
+
+
 def test_channels_in_another_order_are_shown_as_they_are(tmp_path: Path) -> None:
     """A camera that says its pictures are blue, green, red is encoded as such."""
     sink = EpisodeEncoder(lambda camera: tmp_path / f"{camera}.mp4", rate=Fraction(10), bgr=frozenset({"front"}))

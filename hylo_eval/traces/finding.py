@@ -1,0 +1,74 @@
+"""From what a person types to the run that is meant: one way of naming a run, for every command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from hylo_eval.errors import EvalError
+from hylo_eval.suggest import did_you_mean
+from hylo_eval.traces.layout import RunFolder
+
+
+def find_run(name: str, run_root: Path) -> RunFolder:
+    """The run folder of a path (of the folder or of its log), or of a run id under the run root.
+
+    Of a folder here and a run of the same name under the run root, the one that is a run is meant.
+
+    Raises:
+        EvalError: There is none; the text suggests near run ids.
+    """
+    found = _candidates(name, run_root)
+    if not found:
+        raise _no_run(name, run_root)
+    chosen = next(filter(is_run, found), found[0])
+    return RunFolder(chosen.resolve())
+
+
+def find_runs(names: Iterable[str], run_root: Path) -> list[RunFolder]:
+    """The runs that are meant: each name is that of a run as in :func:`find_run`, or a folder of run folders.
+
+    Raises:
+        EvalError: A name is neither.
+    """
+    found: dict[Path, RunFolder] = {}
+    for name in names:
+        candidates = _candidates(name, run_root)
+        if not candidates:
+            raise _no_run(name, run_root)
+        chosen = next(filter(is_run, candidates), None)
+        inside = _runs_in(candidates) if chosen is None else [chosen]
+        if not inside:
+            raise EvalError(
+                f"{candidates[0]} is no run folder and holds none",
+                fix="name a folder that holds a manifest.json or an evallog.json",
+            )
+        for folder in inside:
+            found.setdefault(folder.resolve(), RunFolder(folder))
+    return list(found.values())
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is that of a run: it has a manifest or a log."""
+    run = RunFolder(path)
+    return any(file.is_file() for file in (run.manifest, run.evallog, run.partial_evallog))
+
+
+def _candidates(name: str, run_root: Path) -> list[Path]:
+    given = Path(name)
+    if given.is_file() and given.name in ("evallog.json", "evallog.partial.json"):
+        given = given.parent
+    return [path for path in (given, run_root / name) if path.is_dir()]
+
+
+def _runs_in(folders: Iterable[Path]) -> list[Path]:
+    """Those of the first folder that holds some."""
+    found = (sorted(filter(is_run, folder.iterdir())) for folder in folders)
+    return next((inside for inside in found if inside), list[Path]())
+
+
+def _no_run(name: str, run_root: Path) -> EvalError:
+    known = [path.name for path in run_root.iterdir() if path.is_dir()] if run_root.is_dir() else []
+    return EvalError(
+        f"there is no run {name!r}{did_you_mean(name, known)}", fix=f"name a run folder, or a run in {run_root}"
+    )
