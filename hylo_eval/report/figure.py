@@ -8,6 +8,7 @@ from typing import Final
 
 import attrs
 
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.breakdown import task_of
 from hylo_eval.compare.evidence import PairedEvidence
 from hylo_eval.compare.summary import BinarySummary
@@ -106,7 +107,8 @@ def _outcome(ours: float | None, theirs: float | None) -> str:
 
 def _head(evidence: PairedEvidence, summary: BinarySummary, rows: list[_Row]) -> Iterator[Shape]:
     ours, theirs = evidence.candidate.conditions, evidence.parent.conditions
-    title = f"{ours.agent} ({ours.run_id}) against {theirs.agent} ({theirs.run_id})"
+    labels = agent_labels((ours, theirs))
+    title = f"{labels[0]} ({ours.run_id}) against {labels[1]} ({theirs.run_id})"
     yield Label(x=_LABEL_X, y=24, text=title, size=15)
     comparison, effect = summary.comparison, summary.effect
     found = "no scored pair" if effect.difference is None else points(effect.difference)
