@@ -178,8 +178,8 @@ def _other(first: PairedEvidence, other: PairedEvidence, place: int) -> Iterator
         ours, theirs = first.run(side), other.run(side)
         what = f"repetition {place} of the {side} ({theirs.conditions.run_id})"
         if ours.conditions.agent_digest != theirs.conditions.agent_digest:
-            first, second = agent_labels((ours.conditions, theirs.conditions))
-            sentence = f"{what} is of another agent: {second}, the first {first}"
+            labels = agent_labels((ours.conditions, theirs.conditions))
+            sentence = f"{what} is of another agent: {labels[1]}, the first {labels[0]}"
             yield Difference(name="replicates", sentence=sentence, allowable=False)
         one, two = ours.conditions.benchmark, theirs.conditions.benchmark
         if (one.digest, one.split) != (two.digest, two.split):
