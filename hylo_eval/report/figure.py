@@ -33,6 +33,7 @@ _COLUMNS = 40
 _CELL = 11
 _LABEL_X, _GRID_X, _AXIS_X, _AXIS_WIDTH = 16, 190, 660, 240
 _LABEL_LENGTH = 24
+_SIDE_LENGTH = 56
 _WIDTH, _TOP, _GAP = 930, 96, 10
 
 
@@ -108,8 +109,9 @@ def _outcome(ours: float | None, theirs: float | None) -> str:
 def _head(evidence: PairedEvidence, summary: BinarySummary, rows: list[_Row]) -> Iterator[Shape]:
     ours, theirs = evidence.candidate.conditions, evidence.parent.conditions
     labels = agent_labels((ours, theirs))
-    title = f"{labels[0]} ({ours.run_id}) against {labels[1]} ({theirs.run_id})"
-    yield Label(x=_LABEL_X, y=24, text=title, size=15)
+    sides = [f"{label} ({run.run_id})" for label, run in zip(labels, (ours, theirs), strict=True)]
+    shown = " against ".join(shortened(side, _SIDE_LENGTH) for side in sides)
+    yield Label(x=_LABEL_X, y=24, text=shown, title=" against ".join(sides), size=15)
     comparison, effect = summary.comparison, summary.effect
     found = "no scored pair" if effect.difference is None else points(effect.difference)
     text = (

@@ -14,7 +14,7 @@ _SPECIAL: Final = re.compile(
     | (?<![^\W_])_ | _(?![^\W_])   # emphasis; within a word an underscore is one
     | :(?!\s|$)   # emoji codes and addresses; after a word a colon is one
     | (?<=www)\.   # addresses without a scheme
-    | ^[-+=]   # lists and headings""",
+    | ^[-+=](?=[-+=\s]|$)   # lists, headings and rules; before a number a sign is one""",
     re.VERBOSE | re.IGNORECASE,
 )
 

@@ -19,7 +19,7 @@ from hylo_eval.report.text import p_value, percent, points
 _ROW: Final = 26
 _TOP: Final = 104
 _LABEL_X: Final = 16
-_LABEL_LENGTH: Final = 34
+_LABEL_LENGTH: Final = 40
 _RATE: Final = (290, 220)
 _BASELINE: Final = (570, 220)
 _PARENT: Final = (850, 220)

@@ -29,7 +29,16 @@ def test_a_text_is_shown_as_it_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["fetch/pick_and_place", "p = 0.05 (exact), pairs: 20", "95 % interval", "verdict: pass", "a-r1, noise=0.2"]
+    "text",
+    [
+        "fetch/pick_and_place",
+        "p = 0.05 (exact), pairs: 20",
+        "95 % interval",
+        "verdict: pass",
+        "+55.0 points",
+        "-0.5",
+        "a-r1, noise=0.2",
+    ],
 )
 def test_what_means_nothing_is_left_alone(text: str) -> None:
     """The page is read as it is in a log or an editor, too."""
