@@ -183,6 +183,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
 def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: StopRequest) -> Executor:
     """Worker processes, or this process where there are to be none."""
     from hylo_eval.evaluation.recipe import Recipe
+    from hylo_eval.evaluation.repeating import require_replicate
 
     env, env_defaults = env_of(plan.benchmark)
     beside = benchmark_folder(options["benchmark"])
@@ -199,7 +200,7 @@ def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: Stop
         max_attempts=options["max_attempts"],
         fsync=options["fsync"],
         video=options["video"],
-        replicate=options["replicate"] or 1,
+        replicate=require_replicate(1 if options["replicate"] is None else options["replicate"]),
     )
     workers = min(options["workers"], plan.count)
     return make_executor(recipe, {**options, "workers": workers}, stop)

@@ -22,7 +22,9 @@ from hylo_eval.agents.reach_scripted import ReachScripted
 class Moody(ReachScripted):
     \"\"\"Gives up in every other episode, by its seed.\"\"\"
 
-    info = AgentInfo(name="moody", version="1")
+    def __init__(self):
+        super().__init__()
+        self.info = AgentInfo(name="moody", version="1")
 
     def open_episode(self, instance, instruction, seed):
         session = super().open_episode(instance, instruction, seed)
