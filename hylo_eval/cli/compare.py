@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
 from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError
 
@@ -36,6 +37,14 @@ if TYPE_CHECKING:
     metavar="CANDIDATE PARENT",
     help="Two more runs of the same agents on the same instances; repeatable.",
 )
+@click.option(
+    "--replicates",
+    "count",
+    type=click.IntRange(2, 1000),
+    default=None,
+    metavar="K",
+    help="CANDIDATE and PARENT name K runs each: CANDIDATE-r1 and so on, as run --replicates calls them.",
+)
 @click.option("--intersect", is_flag=True, help="Compare the instances both have; leave out the others.")
 @click.option("--allow", multiple=True, metavar="NAME", help="A difference to accept, by name; repeatable.")
 @click.option("--log-only", is_flag=True, help="Believe the logs; read no trace.")
@@ -50,14 +59,16 @@ if TYPE_CHECKING:
     "--figure", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Draw every pair: SVG or PNG."
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="Markdown on standard output.")
+@markdown_option
 def compare(**options: Any) -> int:
     """Compare CANDIDATE with PARENT, two runs (folders, or ids under the run root), pair by pair.
 
     Ends with 0 when they are comparable, whatever the outcome, and with 2 when the evidence is refused.
     """
-    if options["as_json"] and options["as_markdown"]:
-        raise EvalError("--json and --markdown are two forms of one output; choose one")
+    from hylo_eval.compare.agent_labels import agent_labels
+
+    options = named_repetitions(options)
+    quiet = owns_output(options)
     if options["figure"] is not None:
         from hylo_eval.report.drawing import require_format
 
@@ -68,20 +79,28 @@ def compare(**options: Any) -> int:
     if options["figure"] is not None:
         _draw(options["figure"], evidence, summary)
     document = keep_record(options["run_root"], _document(evidence, summary, replicated))
+    sections = _sections(evidence, summary, replicated)
+    ours, theirs = agent_labels((evidence.candidate.conditions, evidence.parent.conditions))
+    write_markdown(options, f"{ours} against {theirs}", sections)
     if options["as_json"]:
         click.echo(json.dumps(document, indent=2))
-        return 0
-    sections = _sections(evidence, summary, replicated)
-    if options["as_markdown"]:
-        from hylo_eval.report.markdown import render_markdown
-
-        ours, theirs = evidence.candidate.conditions, evidence.parent.conditions
-        click.echo(render_markdown(f"{ours.agent} against {theirs.agent}", sections), nl=False)
-    else:
-        from hylo_eval.cli.sections import print_sections
-
+    elif not quiet:
         print_sections(console(), sections)
     return 0
+
+
+def named_repetitions(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with ``--replicates K`` written out: the first repetition of both sides, and the pairs after it."""
+    from hylo_eval.evaluation.repeating import replicate_names
+
+    count: int | None = options["count"]
+    if count is None:
+        return dict(options)
+    if options["replicates"]:
+        raise EvalError("--replicates and --replicate both say which runs are repetitions; choose one")
+    ours, theirs = (replicate_names(options[side], count) for side in ("candidate", "parent"))
+    further = tuple(zip(ours[1:], theirs[1:], strict=True))
+    return {**options, "candidate": ours[0], "parent": theirs[0], "replicates": further}
 
 
 def keep_record(run_root: Path, document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -153,7 +172,7 @@ def _sections(
     from hylo_eval.report.sections import binary_sections, evidence_section, graded_sections, replicated_sections
 
     if replicated is not None:
-        return (evidence_section(evidence), *replicated_sections(replicated[1]))
+        return (evidence_section(evidence, replicated[0]), *replicated_sections(replicated[1]))
     found = binary_sections(summary) if isinstance(summary, BinarySummary) else graded_sections(summary)
     return (evidence_section(evidence), *found)
 

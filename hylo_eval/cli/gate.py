@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from hylo_eval.cli.compare import named_repetitions
 from hylo_eval.cli.group import EXIT_CLOSED, EXIT_INCOMPLETE, EXIT_USAGE
+from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
 from hylo_eval.cli.terminal import console, print_hanging, printable_line
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ _ELSEWHERE: Final = (
     "markdown",
     "confirms",
     "replicates",
+    "count",
 )
 """Parameters that are not part of the policy."""
 
@@ -85,6 +88,14 @@ _ELSEWHERE: Final = (
     help="Two more runs of the same agents on the same instances; repeatable. Instances then count once.",
 )
 @click.option(
+    "--replicates",
+    "count",
+    type=click.IntRange(2, 1000),
+    default=None,
+    metavar="K",
+    help="CANDIDATE and PARENT name K runs each: CANDIDATE-r1 and so on, as run --replicates calls them.",
+)
+@click.option(
     "--confirms", default=None, metavar="ID", help="The selection whose choice this gate confirms on heldout."
 )
 @click.option("--intersect", is_flag=True, default=None, help="Compare the instances both have; leave out the others.")
@@ -98,7 +109,7 @@ _ELSEWHERE: Final = (
     help="The options above as a file; the command line has the last word.",
 )
 @click.option("--junit", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Write JUnit XML.")
-@click.option("--markdown", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Write Markdown.")
+@markdown_option
 @click.option("--json", "as_json", is_flag=True, help="The record on standard output, and nothing else there.")
 @click.option(
     "--run-root",
@@ -118,9 +129,10 @@ def gate(**options: Any) -> int:
     from hylo_eval.report.sections import Section
     from hylo_eval.traces.finding import find_run
 
+    options = named_repetitions(options)
     policy = _policy(options)
     words = policy.words(repetitions=1 + len(options["replicates"]))
-    if not options["as_json"]:
+    if not owns_output(options):
         with _readers_may_leave():
             print_hanging(console(), "rule: ", words)
     run_root = options["run_root"]
@@ -159,7 +171,6 @@ def conclude(
         first: What is to stand before the verdict.
         members: Further members of the record.
     """
-    from hylo_eval.cli.sections import print_sections
     from hylo_eval.report.documents import gate_document, ledger_document
     from hylo_eval.report.junit import gate_cases
     from hylo_eval.report.sections import Section, gate_sections
@@ -181,7 +192,7 @@ def conclude(
     with _readers_may_leave():
         if options["as_json"]:
             click.echo(json.dumps(document, indent=2))
-        else:
+        elif not owns_output(options):
             out = console()
             out.print()
             print_sections(out, sections)
@@ -210,12 +221,12 @@ def _write(
     path, complete = write_record(options["run_root"], document)
     if options["junit"] is not None:
         write_report(options["junit"], render_junit(suite, cases))
-    page = render_markdown(title, sections)
-    if options["markdown"] is not None:
-        write_report(options["markdown"], page.encode())
+    listed = tuple(sections)
+    with _readers_may_leave():
+        write_markdown(options, title, listed)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        append_summary(Path(summary), page)
+        append_summary(Path(summary), render_markdown(title, listed))
     return path, complete
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from hylo_eval.cli.compare import keep_record
+from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
 from hylo_eval.cli.terminal import console
-from hylo_eval.errors import EvalError
 
 
 @click.command()
@@ -27,34 +27,27 @@ from hylo_eval.errors import EvalError
     help="Where runs are looked for by id; the record goes to comparisons/ in it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="Markdown on standard output.")
+@markdown_option
 def leaderboard(**options: Any) -> int:
     """Rank RUNS (folders, or ids under the run root) on the same instances, with groups that cannot be told apart."""
     from hylo_eval.evaluation.several_runs import rank_runs, read_runs
     from hylo_eval.report.ranking import ranking_document, ranking_sections
 
-    if options["as_json"] and options["as_markdown"]:
-        raise EvalError("--json and --markdown are two forms of one output; choose one")
+    quiet = owns_output(options)
     runs = read_runs(options["runs"], options["run_root"], traces=not options["log_only"])
     found = rank_runs(runs, metric=options["metric"], alpha=options["alpha"], allow=options["allow"])
     document = ranking_document("leaderboard", found.leaderboard, runs, metric=found.metric)
     document["allowed"] = [{"name": item.name, "sentence": item.sentence} for item in found.allowed]
     document = keep_record(options["run_root"], document)
-    if options["as_json"]:
-        click.echo(json.dumps(document, indent=2))
-        return 0
     sections = ranking_sections(found.leaderboard, runs)
     if found.allowed:
         from hylo_eval.report.sections import Section
 
         sentences = tuple(f"{item.name}: {item.sentence}" for item in found.allowed)
         sections = (*sections, Section(title="allowed", sentences=sentences))
-    if options["as_markdown"]:
-        from hylo_eval.report.markdown import render_markdown
-
-        click.echo(render_markdown("Leaderboard", sections), nl=False)
-    else:
-        from hylo_eval.cli.sections import print_sections
-
+    write_markdown(options, "Leaderboard", sections)
+    if options["as_json"]:
+        click.echo(json.dumps(document, indent=2))
+    elif not quiet:
         print_sections(console(), sections)
     return 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import click
 
@@ -52,7 +52,10 @@ def ls(**options: Any) -> int:
         else:
             rows = opened.runs(status=options["status"] or "", **chosen)
     if options["as_json"]:
-        shown = [{name: value for name, value in row.items() if name not in _HIDDEN} for row in rows]
+        shown = [
+            {name: value for name, value in row.items() if name not in _HIDDEN} | {"agent_settings": _settings(row)}
+            for row in rows
+        ]
         click.echo(json.dumps(shown, indent=2))
         return 0
     out = console()
@@ -64,7 +67,12 @@ def ls(**options: Any) -> int:
         print_table(out, COMPARISON_HEADERS, [comparison_cells(row) for row in rows])
         return 0
     headers = ("run", "created", "benchmark", "agent", "status", "score", "scored")
-    print_table(out, (*headers, "problem"), [_cells(row) for row in rows], numbers=("scored",))
+    print_table(
+        out,
+        (*headers, "problem"),
+        [_cells(row, label) for row, label in zip(rows, _labels(rows), strict=True)],
+        numbers=("scored",),
+    )
     return 0
 
 
@@ -91,14 +99,38 @@ def comparison_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _labels(rows: Sequence[Mapping[str, Any]]) -> Sequence[str]:
+    """Agents as they are told apart among the runs that are listed."""
+    from hylo_eval.compare.agent_labels import AgentName, agent_labels
+
+    return agent_labels(
+        [
+            AgentName(
+                agent=f"{row['agent']} {row['agent_version']}".strip(),
+                agent_digest=row["agent_digest"],
+                agent_settings=_settings(row),
+            )
+            for row in rows
+        ]
+    )
+
+
+def _settings(row: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        found = json.loads(row["agent_settings"] or "{}")
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _cells(row: Mapping[str, Any], agent: str) -> tuple[str, ...]:
     counted = "" if row["n_episodes"] is None else f"{row['n_scored']}/{row['n_episodes']}"
     split = f" ({row['split']})" if row["split"] else ""
     return (
         row["run_id"],
         row["created_at"][:16].replace("T", " "),
         f"{row['benchmark']}{split}",
-        f"{row['agent']} {row['agent_version']}".strip(),
+        agent,
         row["status"],
         _score(row),
         counted,

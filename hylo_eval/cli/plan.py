@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hylo_eval.compare.evidence import PairedEvidence
+    from hylo_eval.compare.noise import NoiseFloor
     from hylo_eval.compare.power import PairsPlan
-    from hylo_eval.compare.replicates import NoiseFloor
-    from hylo_eval.evaluation.pilots import Pilot
+    from hylo_eval.evaluation.pilots import MeasuredNoise, Pilot
 
 
 @click.command()
@@ -50,9 +50,9 @@ def plan(**options: Any) -> int:
     pilot = _pilot(options) if options["pilot"] is not None else None
     plans = _plans(options, pilot)
     effect: float | None = options["effect"]
-    below = noise is not None and effect is not None and effect < noise.effect
+    planned = None if noise is None or not plans else noise.floor.for_pairs(next(iter(plans.values())).n_pairs)
     if options["as_json"]:
-        click.echo(json.dumps(_document(plans, pilot, noise, below=below), indent=2))
+        click.echo(json.dumps(_document(plans, pilot, noise, planned), indent=2))
         return 0
     out = console()
     if pilot is not None and effect is not None:
@@ -61,11 +61,8 @@ def plan(**options: Any) -> int:
         _print_plan(out, found, label)
     if noise is not None:
         _print_noise(out, noise)
-    if below and effect is not None:
-        out.print(
-            f"warning: the effect, {percent(effect)}, is below the noise floor: running one agent twice can "
-            "differ as much"
-        )
+    if planned is not None and effect is not None:
+        _print_planned(out, planned, effect)
     return 0
 
 
@@ -114,7 +111,7 @@ def _pilot(options: Mapping[str, Any]) -> Pilot:
     return measure_pilot(_evidence(options, "pilot"), options["metric"])
 
 
-def _noise(options: Mapping[str, Any]) -> NoiseFloor:
+def _noise(options: Mapping[str, Any]) -> MeasuredNoise:
     """Measure the noise floor and put it on record, where gates at this split will find it."""
     from hylo_eval.cli.compare import keep_record
     from hylo_eval.evaluation.pilots import measure_noise
@@ -122,7 +119,7 @@ def _noise(options: Mapping[str, Any]) -> NoiseFloor:
 
     evidence = _evidence(options, "noise")
     found = measure_noise(evidence, options["metric"], alpha=options["alpha"])
-    keep_record(options["run_root"], noise_document(evidence, found, metric=options["metric"]))
+    keep_record(options["run_root"], noise_document(evidence, found.floor, metric=options["metric"]))
     return found
 
 
@@ -134,16 +131,20 @@ def _evidence(options: Mapping[str, Any], name: str) -> PairedEvidence:
 
 
 def _document(
-    plans: Mapping[str, PairsPlan], pilot: Pilot | None, noise: NoiseFloor | None, *, below: bool
+    plans: Mapping[str, PairsPlan], pilot: Pilot | None, noise: MeasuredNoise | None, planned: NoiseFloor | None
 ) -> dict[str, Any]:
-    first, *rest = [attrs.asdict(found) for found in plans.values()] or [{}]
-    document = dict(first)
+    first, *rest = plans.values() or [None]
+    document = {} if first is None else attrs.asdict(first)
     if pilot is not None:
         document["pilot"] = attrs.asdict(pilot)
-        document["cautious"] = rest[0]
+        document["cautious"] = attrs.asdict(rest[0])
     if noise is not None:
-        document["noise_floor"] = attrs.asdict(noise)
-        document["below_noise_floor"] = below
+        document["noise_floor"] = attrs.asdict(noise.floor)
+        document["same_draws"] = noise.same_draws
+    if planned is not None and first is not None:
+        document["planned_noise_floor"] = attrs.asdict(planned)
+        document["effect_against_noise"] = planned.standing(first.effect)
+        document["pairs_to_settle"] = planned.pairs_to_settle(first.effect)
     return document
 
 
@@ -169,13 +170,40 @@ def _print_pilot(out: Console, pilot: Pilot, effect: float) -> None:
         )
 
 
-def _print_noise(out: Console, noise: NoiseFloor) -> None:
+def _print_noise(out: Console, noise: MeasuredNoise) -> None:
+    from hylo_eval.compare.noise import floor_words
+
+    floor, interval = noise.floor, noise.floor.discordant_interval
     out.print(
-        f"noise: two runs of one agent disagree in {percent(noise.discordant_rate)} of {noise.n_pairs} pairs; "
-        f"differences below {percent(noise.effect)} are noise"
+        f"noise: two runs of one agent disagree in {floor.discordant} of {floor.n_pairs} pairs, "
+        f"{percent(floor.discordant_rate)}; 95 % interval {percent(interval.low)} to {percent(interval.high)}"
     )
-    if noise.two_sided_p <= 0.05:
+    out.print(f"noise floor: {floor_words(floor)}")
+    if noise.same_draws:
         out.print(
-            f"warning: the two runs differ more than chance explains (two-sided p = {noise.two_sided_p:.3g}): "
+            "both are the same repetition, so the agent drew the same random numbers in both: this is the simulator's "
+            "noise; for the policy's too: hylo-eval run --replicates 2"
+        )
+    if floor.two_sided_p <= 0.05:
+        out.print(
+            f"warning: the two runs differ more than chance explains (two-sided p = {floor.two_sided_p:.3g}): "
             "something else has changed between them"
+        )
+
+
+def _print_planned(out: Console, planned: NoiseFloor, effect: float) -> None:
+    from hylo_eval.compare.noise import floor_words
+
+    out.print(f"noise floor as planned: {floor_words(planned)}")
+    standing = planned.standing(effect)
+    if standing == "within":
+        out.print(
+            f"warning: the effect, {percent(effect)}, is within the noise floor: one agent run twice can differ as much"
+        )
+    elif standing == "unsettled":
+        needed = planned.pairs_to_settle(effect)
+        more = "" if needed is None else f"; {needed} pairs that disagree no more often would settle it"
+        out.print(
+            f"warning: whether the effect, {percent(effect)}, is above the noise rests on too few pairs of one agent "
+            f"run twice{more}"
         )

@@ -39,6 +39,12 @@ _STOPPING = "stopping after this step; once more to stop at once"
 @click.option("--max-episodes", type=int, default=None, metavar="N", help="Episodes altogether, a balanced prefix.")
 @click.option("--budget", default=None, metavar="20m", help="Take nothing new after so long: a balanced prefix again.")
 @click.option("--shard", default=None, metavar="I/N", help="Only part I of N, with its share of every task.")
+@click.option(
+    "--replicates", type=click.IntRange(2, 1000), default=None, metavar="K", help="Run everything K times, a run each."
+)
+@click.option(
+    "--replicate", type=click.IntRange(1, 1000), default=None, metavar="N", help="Only repetition N, as on a cluster."
+)
 @click.option("--max-steps", type=int, default=None, metavar="N", help="Another horizon; comparisons will refuse it.")
 @click.option("--scorer", "scorers", multiple=True, metavar="REF", help="A scorer; repeatable. The first decides.")
 @click.option(
@@ -101,6 +107,10 @@ def run(context: click.Context, **options: Any) -> int:
     Ends with 0 when every episode has an outcome, 3 when something was not scored because of the infrastructure,
     or nothing was scored at all.
     """
+    if options["replicates"] is not None:
+        from hylo_eval.cli.run_replicates import run_replicates
+
+        return run_replicates(context, options, evaluate_command)
     with stdout_to_stderr():
         result = evaluate_command(context, options)
     if options["as_json_"]:
@@ -173,6 +183,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
 def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: StopRequest) -> Executor:
     """Worker processes, or this process where there are to be none."""
     from hylo_eval.evaluation.recipe import Recipe
+    from hylo_eval.evaluation.repeating import require_replicate
 
     env, env_defaults = env_of(plan.benchmark)
     beside = benchmark_folder(options["benchmark"])
@@ -189,6 +200,7 @@ def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: Stop
         max_attempts=options["max_attempts"],
         fsync=options["fsync"],
         video=options["video"],
+        replicate=require_replicate(1 if options["replicate"] is None else options["replicate"]),
     )
     workers = min(options["workers"], plan.count)
     return make_executor(recipe, {**options, "workers": workers}, stop)

@@ -70,14 +70,16 @@ def select(**options: Any) -> int:
 
 
 def _sentences(selection: Selection, record: str) -> Iterator[str]:
+    from hylo_eval.compare.agent_labels import agent_labels
+
     runs, chosen = selection.ranked.runs, selection.chosen
     if selection.excluded:
         yield f"too little coverage to be chosen: {', '.join(selection.excluded)}."
     if chosen is None or chosen.rate is None:
         yield "nothing is chosen."
         return
-    conditions = runs[chosen.label].conditions
-    yield f"chosen: {conditions.agent} (run {chosen.label}), {percent(chosen.rate)} of {chosen.n_scored} episodes."
+    labels = dict(zip(runs, agent_labels([run.conditions for run in runs.values()]), strict=True))
+    yield f"chosen: {labels[chosen.label]} (run {chosen.label}), {percent(chosen.rate)} of {chosen.n_scored} episodes."
     if selection.tied:
         yield f"{', '.join(selection.tied)} did as well; the one named first is taken."
     if selection.not_told_apart:

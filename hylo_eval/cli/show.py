@@ -107,12 +107,16 @@ def _show_comparison(path: Path, *, as_json: bool) -> int:
 
 
 def _print_log(log: LogHeader) -> None:
+    from hylo_eval.compare.agent_labels import agent_name_of, settings_words
+
     out = console()
     benchmark, agent, stats = log.benchmark, log.agent, log.stats
     out.print(
         f"{printable_line(benchmark.id)} {printable_line(benchmark.version)} ({printable_line(benchmark.split)}), "
         f"agent {printable_line(agent.name)} {printable_line(agent.version)}"
     )
+    if settings := settings_words(agent_name_of(log.eval.manifest).agent_settings):
+        out.print(f"settings of the agent: {printable_line(settings)}")
     if stats.started_at:
         out.print(f"from {printable_line(stats.started_at)} to {printable_line(stats.finished_at)}")
     headers = ("score", "mean", "95 % interval", "scored", "abstained")

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from hylo_eval.cli.compare import keep_record
+from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
 from hylo_eval.cli.terminal import console
-from hylo_eval.errors import EvalError
 
 
 @click.command()
@@ -31,7 +31,7 @@ from hylo_eval.errors import EvalError
 )
 @click.option("--figure", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Draw it: SVG or PNG.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="Markdown on standard output.")
+@markdown_option
 def trend(**options: Any) -> int:
     """Show success over the versions of an agent: the finished runs of agents called AGENT_FAMILY (* is anything).
 
@@ -41,8 +41,7 @@ def trend(**options: Any) -> int:
     from hylo_eval.evaluation.trending import family_trend
     from hylo_eval.report.trending import trend_document, trend_sections
 
-    if options["as_json"] and options["as_markdown"]:
-        raise EvalError("--json and --markdown are two forms of one output; choose one")
+    quiet = owns_output(options)
     if options["figure"] is not None:
         from hylo_eval.report.drawing import require_format
 
@@ -67,16 +66,10 @@ def trend(**options: Any) -> int:
         drawing = draw_trend(*parts, family=options["family"], metric=found.metric, alpha=alpha)
         write_report(options["figure"], render(drawing, options["figure"].suffix))
     document = keep_record(options["run_root"], trend_document(*parts, found.notes, metric=found.metric))
+    sections = trend_sections(*parts, found.notes, alpha=alpha)
+    write_markdown(options, f"Trend of {options['family']}", sections)
     if options["as_json"]:
         click.echo(json.dumps(document, indent=2))
-        return 0
-    sections = trend_sections(*parts, found.notes, alpha=alpha)
-    if options["as_markdown"]:
-        from hylo_eval.report.markdown import render_markdown
-
-        click.echo(render_markdown(f"Trend of {options['family']}", sections), nl=False)
-    else:
-        from hylo_eval.cli.sections import print_sections
-
+    elif not quiet:
         print_sections(console(), sections)
     return 0

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
         exact_mcnemar,
         smallest_attainable_p,
     )
+    from hylo_eval.compare.noise import NoiseFloor, noise_floor, noise_reach
     from hylo_eval.compare.pairing import PairedComparison, compare_table, paired_compare, with_failures
     from hylo_eval.compare.permutation import PermutationComparison, bootstrap_mean_interval, paired_permutation
     from hylo_eval.compare.power import PairsPlan, exact_power, minimal_detectable_effect, plan_pairs
     from hylo_eval.compare.replicated import ReplicatedComparison, compare_replicates
-    from hylo_eval.compare.replicates import NoiseFloor, VarianceSplit, noise_floor, variance_split
+    from hylo_eval.compare.replicates import VarianceSplit, split_runs, variance_split
     from hylo_eval.compare.restricted_mean import NEVER, RestrictedMeanComparison, compare_time_to_success
     from hylo_eval.compare.selection import expected_best_of_equal
     from hylo_eval.compare.sequential import SequentialLook, log_e_value, longest_finished_prefix, sequential_test
@@ -118,6 +119,7 @@ __all__ = [
     "metrics_beside",
     "minimal_detectable_effect",
     "noise_floor",
+    "noise_reach",
     "pair_evidence",
     "paired_compare",
     "paired_differences",
@@ -130,6 +132,7 @@ __all__ = [
     "sequential_verdict",
     "sign_flip_test",
     "smallest_attainable_p",
+    "split_runs",
     "tango_interval",
     "tango_score",
     "task_of",
@@ -190,6 +193,9 @@ _HOMES = {
     "discordant_pairs_needed": "mcnemar",
     "exact_mcnemar": "mcnemar",
     "smallest_attainable_p": "mcnemar",
+    "NoiseFloor": "noise",
+    "noise_floor": "noise",
+    "noise_reach": "noise",
     "PairedComparison": "pairing",
     "compare_table": "pairing",
     "paired_compare": "pairing",
@@ -203,9 +209,8 @@ _HOMES = {
     "plan_pairs": "power",
     "ReplicatedComparison": "replicated",
     "compare_replicates": "replicated",
-    "NoiseFloor": "replicates",
     "VarianceSplit": "replicates",
-    "noise_floor": "replicates",
+    "split_runs": "replicates",
     "variance_split": "replicates",
     "NEVER": "restricted_mean",
     "RestrictedMeanComparison": "restricted_mean",

@@ -102,9 +102,8 @@ class GateRule:
         errors = "count as failures" if self.agent_errors == "fail" else "are left out"
         rest = "turned against the candidate" if self.worst_case else "left out"
         bars = f"Below {self.min_coverage:.1%} coverage"
-        last = f"or below {self.min_pairs} scored pairs of the prefix"
-        if not self.sequential:
-            last = f"below {self.min_pairs} scored pairs, or before the runs are finished"
+        few = "without a scored pair" if self.min_pairs == 1 else f"below {self.min_pairs} scored pairs"
+        last = f"or {few} of the prefix" if self.sequential else f"{few}, or before the runs are finished"
         return (
             f"The candidate's agent errors {errors}; all other abstentions are {rest}.",
             f"{bars}, {last}: inconclusive.",

@@ -77,9 +77,11 @@ class RunConditions:
         safety: The filters, as JSON.
         hylo_version: The release of Hylo it was made with.
         agent_digest: Digest of the agent's whole manifest: reference, options, components, spec.
+        agent_settings: The agent's components and options.
         batch_size: How many observations the agent answered at a time, where its options or components say so.
         planned: Episodes that were planned; 0 where that is not on record.
         keys_digest: Digest of the planned instance keys in their declared order.
+        replicate: Which repetition of the same instances it is, from 1: it decides the agent's seeds.
     """
 
     run_id: str
@@ -99,9 +101,11 @@ class RunConditions:
     safety: tuple[Mapping[str, Any], ...]
     hylo_version: str
     agent_digest: str = ""
+    agent_settings: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     batch_size: str = ""
     planned: int = 0
     keys_digest: str = ""
+    replicate: int = 1
 
     @property
     def agent(self) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, TypeVar
 
 import attrs
 
+from hylo_eval.compare.agent_labels import NamedAgent
 from hylo_eval.compare.selection import expected_best_of_equal
 
 COMPARISON_SCHEMA: Final = "hylo.comparison/v0.1"
@@ -18,18 +19,41 @@ RunIdentity = tuple[str, str, str]
 
 @attrs.frozen(kw_only=True)
 class RecordedRun:
-    """A run as a record names it."""
+    """A run as a record names it.
+
+    Attributes:
+        run_id: The run.
+        created_at: When it began, ISO 8601.
+        config_digest: Digest of all that must not change while it goes on.
+        agent: Name and version of the agent.
+        agent_digest: Digest of the agent's manifest; empty in records that did not hold it yet.
+        agent_settings: The agent's components and options; empty in records that did not hold them yet.
+    """
 
     run_id: str
     created_at: str
     config_digest: str
     agent: str
     agent_digest: str = ""
+    agent_settings: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
     @property
     def identity(self) -> RunIdentity:
         """As `RunConditions.identity`."""
         return self.run_id, self.created_at, self.config_digest
+
+
+@attrs.frozen(kw_only=True)
+class RecordedNoise:
+    """One agent run twice.
+
+    Attributes:
+        n_pairs: Pairs that were scored in both runs.
+        discordant: Pairs on which they disagree.
+    """
+
+    n_pairs: int
+    discordant: int
 
 
 @attrs.frozen(kw_only=True)
@@ -49,7 +73,7 @@ class RecordedLook:
         sequential: Whether it was a look under a sequential rule.
         confirms: The selection that a gate was the one confirmation of.
         chosen: Digest of the agent that a selection chose.
-        noise: The smallest difference above the noise floor, where the record measured it.
+        noise: How often an agent that was run twice disagreed with itself, where the record measured that.
     """
 
     id: str
@@ -64,7 +88,7 @@ class RecordedLook:
     sequential: bool = False
     confirms: str = ""
     chosen: str = ""
-    noise: float | None = None
+    noise: RecordedNoise | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -94,16 +118,20 @@ class Ledger:
         return next((look for look in self.looks if look.id == record_id), None)
 
     @property
-    def candidates(self) -> tuple[str, ...]:
-        """Every agent that was looked at as a candidate, in the order of its first look."""
-        return tuple(dict.fromkeys(run.agent for look in self.looks for run in _candidates(look)))
+    def candidates(self) -> tuple[RecordedRun, ...]:
+        """The first run of every agent that was looked at as a candidate, in the order of the first looks.
 
-    @property
-    def noise(self) -> float | None:
-        """The latest noise floor on record."""
-        return next((look.noise for look in reversed(self.looks) if look.noise is not None), None)
+        Agents are told apart by digest: two settings of one agent are two candidates.
+        """
+        return _distinct(run for look in self.looks for run in _candidates(look))
 
-    def words(self, candidate: str, *, n_episodes: int, success_rate: float | None) -> tuple[str, ...]:
+    def noise_of(self, *agent_digests: str) -> RecordedLook | None:
+        """The latest measurement of noise: of one of these agents, or else of any."""
+        measured = [look for look in reversed(self.looks) if look.noise is not None and look.runs]
+        own = (look for look in measured if any(run.agent_digest in agent_digests for run in look.runs))
+        return next(own, measured[0] if measured else None)
+
+    def words(self, candidate: NamedAgent, *, n_episodes: int, success_rate: float | None) -> tuple[str, ...]:
         """What a reader of the next look at this split has to know, a sentence each.
 
         Args:
@@ -114,8 +142,8 @@ class Ledger:
         """
         return tuple(self._sentences(candidate, n_episodes, success_rate))
 
-    def _sentences(self, candidate: str, n_episodes: int, success_rate: float | None) -> Iterator[str]:
-        seen = tuple(dict.fromkeys((*self.candidates, candidate)))
+    def _sentences(self, candidate: NamedAgent, n_episodes: int, success_rate: float | None) -> Iterator[str]:
+        seen = _distinct((*self.candidates, candidate))
         gates = sum(look.kind == "gate" for look in self.looks)
         yield (
             f"looks at this split on record before this one: {len(self.looks)}, of them gates: {gates}; "
@@ -129,6 +157,18 @@ class Ledger:
             )
         if self.unreadable:
             yield f"{self.unreadable} files among the records cannot be read and are not counted"
+
+
+_Named = TypeVar("_Named", bound=NamedAgent)
+
+
+def _distinct(agents: Iterable[_Named]) -> tuple[_Named, ...]:
+    """The first of each agent; one without a digest is taken for any agent of its name and version."""
+    found: dict[tuple[str, str], _Named] = {}
+    for item in agents:
+        found.setdefault((item.agent, item.agent_digest), item)
+    with_digest = {name for name, digest in found if digest}
+    return tuple(item for (name, digest), item in found.items() if digest or name not in with_digest)
 
 
 def _candidates(look: RecordedLook) -> tuple[RecordedRun, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from hylo_core.errors import ContractError
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.cluster import ClusterComparison, cluster_compare, cluster_tables
 from hylo_eval.compare.comparability import EvidenceRefused
 from hylo_eval.compare.decision import Decision, GateRule, Verdict, missing_evidence, worst_verdict
@@ -21,7 +22,7 @@ from hylo_eval.compare.guards import Guard
 from hylo_eval.compare.looking import judged_scores
 from hylo_eval.compare.pairing import PairedComparison, Scores, paired_compare
 from hylo_eval.compare.permutation import bootstrap_mean_interval
-from hylo_eval.compare.replicates import VarianceSplit, variance_split
+from hylo_eval.compare.replicates import VarianceSplit, split_runs
 from hylo_eval.compare.table import PairTable, Side, merged
 from hylo_eval.compare.tango import Interval
 
@@ -44,6 +45,7 @@ class ReplicatedComparison:
             where no instance was scored twice.
         parent_variance: The parent's.
         scope: What the claim is about.
+        notes: What else a reader must know, a sentence each.
     """
 
     repetitions: tuple[PairedComparison, ...]
@@ -53,6 +55,7 @@ class ReplicatedComparison:
     candidate_variance: VarianceSplit | None
     parent_variance: VarianceSplit | None
     scope: str = REPLICATED_SCOPE
+    notes: tuple[str, ...] = ()
 
 
 def require_replicates(repetitions: Sequence[PairedEvidence]) -> None:
@@ -91,7 +94,7 @@ def compare_replicates(
     scores = [_scores(evidence, metric, rule) for evidence in repetitions]
     clusters = cluster_tables(scores, lambda key: key)
     leads = [(table.candidate_wins - table.parent_wins) / table.n_pairs for table in clusters.values() if table.n_pairs]
-    ours, theirs = (_split([sides[place] for sides in scores]) for place in (0, 1))
+    ours, theirs = (split_runs([sides[place] for sides in scores]) for place in (0, 1))
     return ReplicatedComparison(
         repetitions=tuple(paired_compare(*sides) for sides in scores),
         cluster=attrs.evolve(cluster_compare(clusters), scope=REPLICATED_SCOPE),
@@ -99,7 +102,20 @@ def compare_replicates(
         interval=bootstrap_mean_interval(leads, level=1.0 - 2.0 * alpha),
         candidate_variance=ours,
         parent_variance=theirs,
+        notes=tuple(_same_draws(repetitions)),
     )
+
+
+def _same_draws(repetitions: Sequence[PairedEvidence]) -> Iterator[str]:
+    """Runs that are the same repetition differ by the simulator's noise alone, or by an agent that is not seeded."""
+    for side in _SIDES:
+        runs = [evidence.run(side).conditions for evidence in repetitions]
+        if len({run.replicate for run in runs}) < len(runs):
+            named = ", ".join(f"{run.run_id} is repetition {run.replicate}" for run in runs)
+            yield (
+                f"the {side} was given the same seeds more than once ({named}): what they decide is no variance of the "
+                "policy; hylo-eval run --replicates gives every repetition its own"
+            )
 
 
 def decide_replicated(
@@ -162,7 +178,8 @@ def _other(first: PairedEvidence, other: PairedEvidence, place: int) -> Iterator
         ours, theirs = first.run(side), other.run(side)
         what = f"repetition {place} of the {side} ({theirs.conditions.run_id})"
         if ours.conditions.agent_digest != theirs.conditions.agent_digest:
-            sentence = f"{what} is of another agent: {theirs.conditions.agent}, the first {ours.conditions.agent}"
+            labels = agent_labels((ours.conditions, theirs.conditions))
+            sentence = f"{what} is of another agent: {labels[1]}, the first {labels[0]}"
             yield Difference(name="replicates", sentence=sentence, allowable=False)
         one, two = ours.conditions.benchmark, theirs.conditions.benchmark
         if (one.digest, one.split) != (two.digest, two.split):
@@ -196,14 +213,3 @@ def _table(evidence: PairedEvidence, metric: str) -> PairTable:
 
 def _keys(evidence: PairedEvidence) -> frozenset[str]:
     return frozenset(evidence.candidate.outcomes.keys() | evidence.parent.outcomes.keys())
-
-
-def _split(runs: Sequence[Scores]) -> VarianceSplit | None:
-    values: dict[str, list[float]] = {}
-    for scores in runs:
-        for key, score in scores.items():
-            if score is not None:
-                values.setdefault(key, []).append(score)
-    if len(values) < 2 or all(len(found) < 2 for found in values.values()):
-        return None
-    return variance_split(values)

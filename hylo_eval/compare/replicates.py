@@ -1,4 +1,4 @@
-"""What repeated runs of the same instances say about noise: the policy's, the simulator's, the scenes'."""
+"""Where the variance of repeated runs of the same instances lies: in the scenes, or in policy and simulator."""
 
 from __future__ import annotations
 
@@ -8,33 +8,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from hylo_core.errors import ContractError
-from hylo_eval.compare.checks import require_alpha, require_finite
-from hylo_eval.compare.mcnemar import critical_wins, discordant_pairs_needed, exact_mcnemar
+from hylo_eval.compare.checks import require_finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from hylo_eval.compare.table import PairTable
-
-
-@attrs.frozen(kw_only=True)
-class NoiseFloor:
-    """How far two runs of one agent differ.
-
-    Attributes:
-        n_pairs: Pairs scored in both runs.
-        discordant_rate: Share of instances on which the two runs disagree; 0 for a deterministic agent and
-            simulator.
-        effect: The smallest difference of success rates that is significant with this many disagreements;
-            anything smaller looks the same as running the agent again.
-        two_sided_p: Exact McNemar p-value for the two runs differing at all. A small one means that
-            something other than chance changed between them.
-    """
-
-    n_pairs: int
-    discordant_rate: float
-    effect: float
-    two_sided_p: float
 
 
 @attrs.frozen(kw_only=True)
@@ -58,31 +35,6 @@ class VarianceSplit:
         """The share of variance between instances (intraclass correlation); None without variance."""
         total = self.policy + self.scene
         return self.scene / total if total else None
-
-
-def noise_floor(table: PairTable, *, alpha: float = 0.05) -> NoiseFloor:
-    """Measure the noise floor from the same agent run twice on the same instances.
-
-    Args:
-        table: First run as candidate, second run as parent.
-        alpha: One-sided significance level of the gate it is meant for.
-
-    Raises:
-        ContractError: There are no scored pairs, or `alpha` is outside (0, 1/2).
-    """
-    require_alpha(alpha)
-    if not table.n_pairs:
-        raise ContractError("holds no scored pair, so there is no noise to measure", path="table")
-    discordant = table.discordant
-    wins = critical_wins(discordant, alpha)
-    lead = discordant_pairs_needed(alpha) if wins is None else 2 * wins - discordant
-    test = exact_mcnemar(table.candidate_wins, table.parent_wins)
-    return NoiseFloor(
-        n_pairs=table.n_pairs,
-        discordant_rate=discordant / table.n_pairs,
-        effect=min(1.0, lead / table.n_pairs),
-        two_sided_p=min(1.0, 2.0 * min(test.p_value, test.reverse_p_value)),
-    )
 
 
 def variance_split(replicates: Mapping[str, Sequence[float]]) -> VarianceSplit:
@@ -113,3 +65,19 @@ def variance_split(replicates: Mapping[str, Sequence[float]]) -> VarianceSplit:
     size = (n_values - sum(len(values) ** 2 for values in scenes) / n_values) / (len(scenes) - 1)
     scene = max(0.0, (between / (len(scenes) - 1) - policy) / size)
     return VarianceSplit(n_scenes=len(scenes), n_values=n_values, policy=policy, scene=scene)
+
+
+def split_runs(runs: Sequence[Mapping[str, float | None]]) -> VarianceSplit | None:
+    """The split of the scores of repeated runs; None where no instance was scored twice.
+
+    Args:
+        runs: Of each repetition: instance key -> score, or None where it abstained.
+    """
+    values: dict[str, list[float]] = {}
+    for scores in runs:
+        for key, score in scores.items():
+            if score is not None:
+                values.setdefault(key, []).append(score)
+    if len(values) < 2 or all(len(found) < 2 for found in values.values()):
+        return None
+    return variance_split(values)

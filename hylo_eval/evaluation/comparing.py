@@ -13,6 +13,7 @@ from hylo_core.canonical import digest
 from hylo_core.score import Score, Scorer
 from hylo_core.task import TaskInstance
 from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeStatus, EpisodeTrace
+from hylo_eval.compare.agent_labels import settings_of
 from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidence, Start
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.consistency import find_contradictions
@@ -308,9 +309,11 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         safety=tuple(safety),
         hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
         agent_digest=digest(agent),
+        agent_settings=settings_of(agent),
         batch_size=_batch_size(agent),
         planned=_take(selection, "instances", int, path),
         keys_digest=_take(selection, "keys_digest", str, path),
+        replicate=_take(manifest, "replicate", int, path) if "replicate" in manifest else 1,
     )
 
 

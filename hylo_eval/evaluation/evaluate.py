@@ -29,6 +29,7 @@ from hylo_eval.evaluation.lost_episode import with_trace
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.preflight import check_arguments
 from hylo_eval.evaluation.recipe import RunSetup
+from hylo_eval.evaluation.repeating import require_replicate
 from hylo_eval.evaluation.run_record import RunRecord
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
@@ -133,6 +134,7 @@ def evaluate(
     fsync: bool = False,
     in_order: bool = False,
     video: VideoChoice = "none",
+    replicate: int = 1,
     stop: Callable[[], bool] | None = None,
     started: Callable[[TaskInstance, int], None] | None = None,
     finished: Callable[[Episode], None] | None = None,
@@ -162,6 +164,7 @@ def evaluate(
         fsync: Force each trace to disk.
         in_order: Run the instances in declared order, not task by task: what is finished is then a prefix of it.
         video: Which episodes are kept as video, for each camera: ``none``, ``failures`` or ``all``.
+        replicate: Which repetition of the same instances this is, from 1: in each the agent draws other numbers.
         stop: Asked before every step; when it says True the run ends as if it had been interrupted.
         started: Told of every attempt.
         finished: Told of every episode that has its outcome.
@@ -184,6 +187,7 @@ def evaluate(
         max_attempts=max_attempts,
         fsync=fsync,
         stop=stop,
+        replicate=require_replicate(replicate),
     )
     executor = InProcess(worker, agent, env_ref or {}, agent_ref or {}, video=video)
     return run_plan(

@@ -11,6 +11,7 @@ from hylo_eval.compare.comparability import pair_evidence
 from hylo_eval.compare.evidence import PairedEvidence, RunConditions
 from hylo_eval.compare.gate import GateOutcome, GatePolicy, apply_policy
 from hylo_eval.compare.ledger import Ledger, RecordedLook
+from hylo_eval.compare.noise import measured_floor, noise_words
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.comparing import is_imported, read_evidence
 from hylo_eval.evaluation.declaration import declare, refuse_mixing
@@ -84,9 +85,9 @@ def judge(
     here = ledger.of_split(benchmark.digest, benchmark.split)
     effect = outcome.decision.effect
     notes = (
-        *here.words(ours.conditions.agent, n_episodes=effect.n_pairs, success_rate=effect.parent_rate),
+        *here.words(ours.conditions, n_episodes=effect.n_pairs, success_rate=effect.parent_rate),
         *(() if sequential else _judged_before(here, ours.conditions, theirs.conditions)),
-        *_noise(here, effect.difference),
+        *_noise(here, outcome),
         *_selections(ledger, ours.conditions, confirms),
     )
     return JudgedGate(outcome=outcome, ledger=here, notes=notes, declared_at=declared_at, confirms=confirms or "")
@@ -100,13 +101,18 @@ def _judged_before(ledger: Ledger, candidate: RunConditions, parent: RunConditio
         yield f"earlier gates on these same two runs: {len(earlier)} ({verdicts}); only the rule chosen first counts"
 
 
-def _noise(ledger: Ledger, difference: float | None) -> Iterator[str]:
-    floor = ledger.noise
-    if floor is not None and difference is not None and abs(difference) < floor:
-        yield (
-            f"the difference of {100 * difference:+.1f} points is below the noise floor of {100 * floor:.1f} points "
-            "that is on record for this split: running one agent twice can differ as much"
-        )
+def _noise(ledger: Ledger, outcome: GateOutcome) -> Iterator[str]:
+    """Where the difference stands to what one agent run twice shows, in as many pairs as were judged."""
+    effect, evidence = outcome.decision.effect, outcome.evidence
+    agents = (evidence.candidate.conditions, evidence.parent.conditions)
+    measured = ledger.noise_of(*(item.agent_digest for item in agents))
+    if measured is None or measured.noise is None or not effect.difference or outcome.repetitions:
+        return
+    counts, alpha = measured.noise, outcome.policy.rule.alpha
+    floor = measured_floor(counts.n_pairs, counts.discordant, compared_pairs=effect.n_pairs, alpha=alpha)
+    agent = measured.runs[0]
+    theirs = "" if agent.agent_digest in {item.agent_digest for item in agents} else ", another agent,"
+    yield noise_words(floor, effect.difference, of=f"{agent.agent}{theirs}")
 
 
 def _selections(ledger: Ledger, candidate: RunConditions, confirms: str | None) -> Iterator[str]:

@@ -22,7 +22,7 @@ _TEXTS: Final = (
 )
 _NUMBERS: Final = (
     *("episodes", "max_episodes", "max_steps", "max_attempts"),
-    *("workers", "recycle_after", "max_rss_mb"),
+    *("workers", "recycle_after", "max_rss_mb", "replicate"),
 )
 _LISTS: Final = ("tasks", "scorers", "safety", "deadlines")
 _PAIRS: Final = {"agent_arg": "--agent-arg", "env_arg": "--env-arg"}

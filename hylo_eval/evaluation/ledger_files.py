@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Final, cast, get_args
 
-from hylo_eval.compare.ledger import Ledger, RecordedLook, RecordedRun, RecordKind
+from hylo_eval.compare.ledger import Ledger, RecordedLook, RecordedNoise, RecordedRun, RecordKind
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.comparison_records import read_record, record_paths
+
+MAX_PAIRS: Final = 1_000_000_000
+"""No run has more."""
 
 
 def read_ledger(run_root: Path) -> Ledger:
@@ -58,7 +61,7 @@ def _look(document: Mapping[str, Any]) -> RecordedLook | None:
         sequential=_mapping(policy).get("sequential") is True,
         confirms=_text(document, "confirms", default=""),
         chosen=_text(_mapping(document.get("chosen", {})), "agent_digest", default=""),
-        noise=_number(_mapping(noise), "effect") if noise is not None else None,
+        noise=_noise(_mapping(noise)) if noise is not None else None,
     )
 
 
@@ -69,7 +72,16 @@ def _run(run: Mapping[str, Any]) -> RecordedRun:
         config_digest=_text(run, "config_digest"),
         agent=f"{_text(run, 'agent')} {_text(run, 'version')}",
         agent_digest=_text(run, "agent_digest", default=""),
+        agent_settings=_mapping(run.get("agent_settings", {})),
     )
+
+
+def _noise(measured: Mapping[str, Any]) -> RecordedNoise:
+    """The counts; records that hold no count of disagreements hold their share."""
+    n_pairs, share = measured.get("n_pairs"), _number(measured, "discordant_rate")
+    if type(n_pairs) is not int or not 1 <= n_pairs <= MAX_PAIRS or not 0.0 <= share <= 1.0:
+        raise ValueError("noise_floor")
+    return RecordedNoise(n_pairs=n_pairs, discordant=round(share * n_pairs))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -169,7 +169,7 @@ def _start(instance: TaskInstance, attempt: int, benchmark: BenchmarkRef, setup:
         agent_spec=setup.agent_spec,
         versions=setup.versions,
         renderer=setup.renderer,
-        seeds={"env": instance.seed, "agent": agent_seed(instance)},
+        seeds={"env": instance.seed, "agent": agent_seed(instance, setup.replicate)},
         volatile={
             "episode_id": episode_id(instance.key, attempt),
             "attempt": attempt,

@@ -47,6 +47,8 @@ def build_config(plan: Plan, setup: RunSetup) -> dict[str, Any]:
         "simulator": {"versions": dict(setup.versions), "renderer": setup.renderer},
         "safety": [thaw(item) for item in setup.safety],
         "max_attempts": setup.max_attempts,
+        # Left out of a run that is not repeated: it is the configuration it was before there were repetitions.
+        **({} if setup.replicate == 1 else {"replicate": setup.replicate}),
         "hylo": {"version": hylo_version(), "source_digest": source_digest()},
     }
 

@@ -363,6 +363,7 @@ def _setup_of(shard: Shard) -> RunSetup:
             versions=simulator["versions"],
             renderer=simulator["renderer"],
             max_attempts=config["max_attempts"],
+            replicate=config.get("replicate", 1),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise EvalError(f"{source} holds no configuration of a run: {describe_error(error)}") from error

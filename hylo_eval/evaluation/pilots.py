@@ -7,9 +7,10 @@ from pathlib import Path
 
 import attrs
 
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.comparability import pair_evidence
 from hylo_eval.compare.evidence import PairedEvidence
-from hylo_eval.compare.replicates import NoiseFloor, noise_floor
+from hylo_eval.compare.noise import NoiseFloor, noise_floor
 from hylo_eval.compare.table import PairTable
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.comparing import read_evidence
@@ -31,6 +32,19 @@ class Pilot:
     table: PairTable
     discordant: float
     discordant_high: float
+
+
+@attrs.frozen(kw_only=True)
+class MeasuredNoise:
+    """One agent that was run twice.
+
+    Attributes:
+        floor: How far its two runs differ.
+        same_draws: Whether the agent drew the same random numbers in both, so that they tell nothing of its own noise.
+    """
+
+    floor: NoiseFloor
+    same_draws: bool
 
 
 def read_pair(
@@ -59,18 +73,20 @@ def measure_pilot(evidence: PairedEvidence, metric: str) -> Pilot:
     return Pilot(table=table, discordant=table.discordant / table.n_pairs, discordant_high=interval[1])
 
 
-def measure_noise(evidence: PairedEvidence, metric: str, *, alpha: float) -> NoiseFloor:
+def measure_noise(evidence: PairedEvidence, metric: str, *, alpha: float) -> MeasuredNoise:
     """The noise floor from one agent that was run twice.
 
     Raises:
         EvalError: The two runs are of two agents, or of two versions of one.
-        ContractError: There is no scored pair, or `alpha` is outside its range.
+        ContractError: There are too few scored pairs, or `alpha` is outside its range.
     """
     ours, theirs = evidence.candidate.conditions, evidence.parent.conditions
     if ours.agent_digest != theirs.agent_digest:
+        labels = agent_labels((ours, theirs))
         raise EvalError(
             f"{ours.run_id} and {theirs.run_id} are not one agent run twice: their agents' manifests differ "
-            f"({ours.agent}, {theirs.agent})",
+            f"({labels[0]}; {labels[1]})",
             fix="run the same agent twice, with the same options",
         )
-    return noise_floor(judged_comparison(evidence, metric).table, alpha=alpha)
+    floor = noise_floor(judged_comparison(evidence, metric).table, alpha=alpha)
+    return MeasuredNoise(floor=floor, same_draws=ours.replicate == theirs.replicate)

@@ -73,6 +73,7 @@ def preflight(
         versions=versions_of(env),
         renderer=renderer_of(env),
         max_attempts=worker.max_attempts,
+        replicate=worker.replicate,
     )
     return setup, differences
 

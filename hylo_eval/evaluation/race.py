@@ -6,6 +6,7 @@ at. Both runs are ordinary run folders; one that was stopped early is an unfinis
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -182,8 +183,8 @@ def _require(policy: GatePolicy, plan: Plan, candidate: Racer, parent: Racer, se
         raise EvalError("a race looks after every pair, so its rule must be sequential", fix="sequential=True")
     if policy.metric not in {scorer.name for scorer in DEFAULT_SCORERS}:
         raise EvalError(f"a race is decided by success, not by {policy.metric!r}")
-    if seconds is not None and not seconds > 0:
-        raise EvalError(f"the time budget must be above 0, not {seconds:g} s")
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise EvalError(f"the time budget must be finite and above 0, not {seconds:g} s")
     pairs, alpha = len(plan.instances), policy.rule.alpha
     if sequential_test((), n_declared=pairs, alpha=alpha).state == "futile":
         raise EvalError(f"{pairs} pairs cannot decide a race at alpha {alpha:g}, even if all of them are won")

@@ -29,6 +29,7 @@ class Recipe(Record):
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
         video: Which episodes are kept as video.
+        replicate: Which repetition of the same instances this is, from 1.
     """
 
     benchmark: BenchmarkRef
@@ -43,6 +44,7 @@ class Recipe(Record):
     max_attempts: int = 3
     fsync: bool = False
     video: Literal["none", "failures", "all"] = "none"
+    replicate: int = 1
 
 
 @attrs.frozen(kw_only=True)
@@ -59,6 +61,7 @@ class RunSetup(Record):
         versions: The simulator's packages.
         renderer: What draws the pictures.
         max_attempts: Tries of an episode whose infrastructure fails.
+        replicate: Which repetition of the same instances this is, from 1.
     """
 
     agent: AgentInfo
@@ -70,3 +73,4 @@ class RunSetup(Record):
     versions: Mapping[str, str]
     renderer: str
     max_attempts: int
+    replicate: int = 1

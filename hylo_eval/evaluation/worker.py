@@ -83,6 +83,7 @@ class Worker:
         stop: Asked before every step; ends the run with ``KeyboardInterrupt`` when it says True.
         on_phase: Told what begins (:data:`hylo_core.trace.PHASES`).
         video: Records the episodes; None records none.
+        replicate: Which repetition of the same instances this is, from 1; it decides the agent's seeds.
     """
 
     env_factory: EnvFactory
@@ -96,6 +97,7 @@ class Worker:
     stop: Callable[[], bool] | None = None
     on_phase: Callable[[str], None] | None = None
     video: VideoRecorder | None = None
+    replicate: int = 1
     _env: gymnasium.Env[Any, Any] | None = attrs.field(default=None, init=False)
     _task: str = attrs.field(default="", init=False)
 
@@ -152,7 +154,13 @@ class Worker:
                 raise
             # Making the env is part of the attempt: what a simulator raises here is infrastructure.
             return record_failure(
-                self.agent, instance, error, trace_path=path, benchmark=self.benchmark, attempt=attempt
+                self.agent,
+                instance,
+                error,
+                trace_path=path,
+                benchmark=self.benchmark,
+                attempt=attempt,
+                replicate=self.replicate,
             )
         run = partial(
             run_episode,
@@ -163,6 +171,7 @@ class Worker:
             benchmark=self.benchmark,
             safety=safety,
             attempt=attempt,
+            replicate=self.replicate,
             fsync=self.fsync,
             stop=self.stop,
             on_phase=self.on_phase,
@@ -207,6 +216,7 @@ def make_worker(
         benchmark=recipe.benchmark,
         max_attempts=recipe.max_attempts,
         fsync=recipe.fsync,
+        replicate=recipe.replicate,
         stop=stop,
         on_phase=on_phase,
     )

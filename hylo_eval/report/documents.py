@@ -7,14 +7,17 @@ from typing import Any
 
 import attrs
 
+from hylo_core.frozen import thaw
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.beside import BesideMetric
 from hylo_eval.compare.evidence import Difference, PairedEvidence, RunEvidence
 from hylo_eval.compare.gate import GateOutcome, GatePolicy
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA, Ledger
 from hylo_eval.compare.looking import Look
+from hylo_eval.compare.noise import NoiseFloor
 from hylo_eval.compare.pairing import PairedComparison
 from hylo_eval.compare.replicated import ReplicatedComparison
-from hylo_eval.compare.replicates import NoiseFloor, VarianceSplit
+from hylo_eval.compare.replicates import VarianceSplit
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.table import PairTable
 
@@ -71,6 +74,7 @@ def replicated_document(found: ReplicatedComparison) -> dict[str, Any]:
         "interval": attrs.asdict(found.interval) if found.interval else None,
         "candidate_variance": _variance(found.candidate_variance),
         "parent_variance": _variance(found.parent_variance),
+        "notes": list(found.notes),
     }
 
 
@@ -106,7 +110,7 @@ def ledger_document(ledger: Ledger, notes: Sequence[str]) -> dict[str, Any]:
     return {
         "looks": len(ledger.looks),
         "gates": sum(look.kind == "gate" for look in ledger.looks),
-        "candidates": list(ledger.candidates),
+        "candidates": list(agent_labels(ledger.candidates)),
         "unreadable": ledger.unreadable,
         "words": list(notes),
     }
@@ -161,6 +165,7 @@ def run_document(run: RunEvidence) -> dict[str, Any]:
         "agent": conditions.agent_name,
         "version": conditions.agent_version,
         "agent_digest": conditions.agent_digest,
+        "agent_settings": thaw(conditions.agent_settings),
         "created_at": conditions.created_at,
         "config_digest": conditions.config_digest,
         "log_sha256": conditions.log_sha256,

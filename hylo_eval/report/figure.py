@@ -8,6 +8,7 @@ from typing import Final
 
 import attrs
 
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.breakdown import task_of
 from hylo_eval.compare.evidence import PairedEvidence
 from hylo_eval.compare.summary import BinarySummary
@@ -33,6 +34,7 @@ _COLUMNS = 40
 _CELL = 11
 _LABEL_X, _GRID_X, _AXIS_X, _AXIS_WIDTH = 16, 190, 660, 240
 _LABEL_LENGTH = 24
+_SIDE_LENGTH = 56
 _WIDTH, _TOP, _GAP = 930, 96, 10
 
 
@@ -107,8 +109,10 @@ def _outcome(ours: float | None, theirs: float | None) -> str:
 
 def _head(evidence: PairedEvidence, summary: BinarySummary, rows: list[_Row]) -> Iterator[Shape]:
     ours, theirs = evidence.candidate.conditions, evidence.parent.conditions
-    title = f"{ours.agent} ({ours.run_id}) against {theirs.agent} ({theirs.run_id})"
-    yield Label(x=_LABEL_X, y=24, text=title, size=15)
+    labels = agent_labels((ours, theirs))
+    sides = [f"{label} ({run.run_id})" for label, run in zip(labels, (ours, theirs), strict=True)]
+    shown = " against ".join(shortened(side, _SIDE_LENGTH) for side in sides)
+    yield Label(x=_LABEL_X, y=24, text=shown, title=" against ".join(sides), size=15)
     comparison, effect = summary.comparison, summary.effect
     found = "no scored pair" if effect.difference is None else points(effect.difference)
     text = (

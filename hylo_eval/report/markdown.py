@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from hylo_eval.report.sections import Section
 from hylo_eval.report.text import printable_line
 
-_SPECIAL = frozenset("\\`*_{}[]()<>#!|~&@:$")
-"""What Markdown, HTML, mentions, emoji codes, bare links or formulas begin with."""
+_SPECIAL: Final = re.compile(
+    r"""[\\`*\[\]<>#|~&@$]   # markup, HTML, mentions and formulas, wherever they stand
+    | (?<![^\W_])_ | _(?![^\W_])   # emphasis; within a word an underscore is one
+    | :(?!\s|$)   # emoji codes and addresses; after a word a colon is one
+    | (?<=www)\.   # addresses without a scheme
+    | ^[-+=](?=[-+=\s]|$)   # lists, headings and rules; before a number a sign is one""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def escape(text: str) -> str:
-    """Text that renders as itself, on one line: no markup, no HTML, no mention, no link."""
-    return "".join(f"&#{ord(character)};" if character in _SPECIAL else character for character in printable_line(text))
+    """Text that renders as itself, on one line: no markup, no HTML, no mention, no link.
+
+    What means nothing where it stands is left alone, so that the page can be read as it is, too.
+    """
+    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", printable_line(text))
 
 
 def render_markdown(title: str, sections: Iterable[Section]) -> str:

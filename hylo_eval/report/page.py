@@ -19,6 +19,7 @@ from typing import Any, Final
 import attrs
 import orjson
 
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.report.discordant import Rival
 from hylo_eval.report.episode_detail import describe_episode
@@ -125,9 +126,10 @@ def _assemble(
     library: str,
 ) -> bytes:
     charts = make_charts(runs)
+    agents = agent_labels([run.record.agent_name for run in runs])
     data = {
         "charts": {chart.name: chart.figure for chart in charts if chart.figure is not None},
-        "runs": [_run_data(run) for run in runs],
+        "runs": [_run_data(run, agent) for run, agent in zip(runs, agents, strict=True)],
         "details": {f"{place},{index}": detail for (place, index), detail in details.items()},
         "films": {f"{place},{index}": [film.as_json() for film in found] for (place, index), found in films.items()},
         "partings": {
@@ -146,6 +148,7 @@ def _assemble(
         script=_markup(script),
         blocks=blocks,
         runs=runs,
+        agents=agents,
         rivals=rivals,
         charts=charts,
         tasks=list(dict.fromkeys(task for run in runs for task in run.by_task)),
@@ -173,11 +176,11 @@ def content_policy(scripts: Iterable[str], *, live: bool) -> str:
     )
 
 
-def _run_data(run: RunSummary) -> dict[str, Any]:
+def _run_data(run: RunSummary, agent: str) -> dict[str, Any]:
     hertz = run.record.value("env", "spec", "control_hz")
     return {
         "id": run.record.run_id,
-        "agent": run.record.agent,
+        "agent": agent,
         "rate": hertz if isinstance(hertz, (int, float)) and 1 <= hertz <= 1000 else _DEFAULT_RATE,
         "episodes": [
             {

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import attrs
 
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.summary import KNOWN_METRICS
 from hylo_eval.report import charts
 from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
@@ -184,14 +185,14 @@ def make_abstentions(runs: Sequence[RunSummary]) -> tuple[Abstentions, ...]:
 
 def make_facts(runs: Sequence[RunSummary]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """What was run with what: a label and a value for each run."""
-    columns = [dict(_facts(run)) for run in runs]
+    agents = agent_labels([run.record.agent_name for run in runs])
+    columns = [{"agent": agent, **dict(_facts(run))} for agent, run in zip(agents, runs, strict=True)]
     labels = dict.fromkeys(label for column in columns for label in column)
     return tuple((label, tuple(column.get(label, "") for column in columns)) for label in labels)
 
 
 def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
     record = run.record
-    yield "agent", record.agent
     yield "benchmark", record.benchmark
     yield "began", record.text("created_at")
     chunk, replan = record.text("agent", "spec", "chunk_length"), record.text("agent", "spec", "replan")
@@ -204,7 +205,7 @@ def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
     again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
     yield "distinct initial states", f"{states.distinct}{again}"
     yield "safety filters", _names(record.value("safety")) or "none"
-    for name in ("components", "trained_on"):
+    for name in ("components", "options", "trained_on"):
         yield name.replace("_", " "), _json(record.value("agent", name))
     yield "environment", _json({key: value for key, value in _members(record.value("env")) if key != "spec"})
     yield "overrides", _json(record.value("overrides"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.evidence import RunEvidence
 from hylo_eval.compare.leaderboard import Leaderboard, Standing
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA
@@ -19,6 +20,7 @@ def ranking_sections(board: Leaderboard, runs: Mapping[str, RunEvidence]) -> tup
     """The standings, then every pair."""
     some_run = next(iter(runs.values()))
     benchmark = some_run.conditions.benchmark
+    labels = dict(zip(runs, agent_labels([run.conditions for run in runs.values()]), strict=True))
     standings = Section(
         facts=(
             ("benchmark", f"{benchmark.id} {benchmark.version}, split {benchmark.split}"),
@@ -32,7 +34,7 @@ def ranking_sections(board: Leaderboard, runs: Mapping[str, RunEvidence]) -> tup
         ),
         headers=("agent", "run", "group", "rank", "success", "95 % interval", "scored", "abstained"),
         text_columns=3,
-        rows=tuple(_row(standing, runs[standing.label]) for standing in board.standings),
+        rows=tuple(_row(standing, labels[standing.label]) for standing in board.standings),
     )
     tests = Section(
         title="every pair",
@@ -84,10 +86,10 @@ def ranking_document(kind: str, board: Leaderboard, runs: Mapping[str, RunEviden
     }
 
 
-def _row(standing: Standing, run: RunEvidence) -> tuple[str, ...]:
+def _row(standing: Standing, agent: str) -> tuple[str, ...]:
     best, worst = standing.best_rank, standing.worst_rank
     return (
-        run.conditions.agent,
+        agent,
         standing.label,
         standing.letters,
         str(best) if best == worst else f"{best} to {worst}",

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 import attrs
 
+from hylo_eval.compare.agent_labels import AgentName, agent_name_of
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.suggest import did_you_mean
@@ -74,7 +75,12 @@ class RunRecord:
     @property
     def agent(self) -> str:
         """Name and version of the agent."""
-        return f"{self.text('agent', 'name')} {self.text('agent', 'version')}"
+        return self.agent_name.agent
+
+    @property
+    def agent_name(self) -> AgentName:
+        """The agent as labels need it."""
+        return agent_name_of(self.manifest)
 
     @property
     def benchmark(self) -> str:

@@ -5,10 +5,11 @@ Texts are raw: whoever draws them makes them harmless.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.beside import BesideMetric
 from hylo_eval.compare.cluster import ClusterComparison
 from hylo_eval.compare.evidence import PairedEvidence, RunEvidence
@@ -44,12 +45,19 @@ class Section:
     text_columns: int = 1
 
 
-def evidence_section(evidence: PairedEvidence) -> Section:
-    """Who is compared with whom on what, and what was allowed."""
+def evidence_section(evidence: PairedEvidence, repetitions: Sequence[PairedEvidence] = ()) -> Section:
+    """Who is compared with whom on what, and what was allowed.
+
+    Args:
+        evidence: The two runs.
+        repetitions: Further pairs of runs of the same two agents.
+    """
     benchmark = evidence.candidate.conditions.benchmark
+    sides = (evidence.candidate, evidence.parent)
+    ours, theirs = agent_labels([run.conditions for run in sides])
     facts = [
-        ("candidate", _run(evidence.candidate)),
-        ("parent", _run(evidence.parent)),
+        ("candidate", _runs(ours, [evidence.candidate, *(item.candidate for item in repetitions)])),
+        ("parent", _runs(theirs, [evidence.parent, *(item.parent for item in repetitions)])),
         ("benchmark", f"{benchmark.id} {benchmark.version}, split {benchmark.split}"),
     ]
     starts = evidence.distinct_starts()
@@ -144,13 +152,19 @@ def gate_sections(outcome: GateOutcome) -> tuple[Section, ...]:
     )
     # Exceptions and notes stand in the verdict itself, so the evidence need not say them again.
     plain = attrs.evolve(outcome.evidence, allowed=(), notes=())
-    beside = (_beside_section(outcome.beside),) if outcome.beside else ()
+    of = ", of the first repetition" if outcome.repetitions else ""
+    beside = (_beside_section(outcome.beside, of),) if outcome.beside else ()
     if outcome.replicated is not None:
-        return (verdict, evidence_section(plain), *replicated_sections(outcome.replicated), *beside)
+        return (
+            verdict,
+            evidence_section(plain, outcome.repetitions),
+            *replicated_sections(outcome.replicated),
+            *beside,
+        )
     return (verdict, evidence_section(plain), *binary_sections(outcome.summary), *beside)
 
 
-def _beside_section(beside: Iterable[BesideMetric]) -> Section:
+def _beside_section(beside: Iterable[BesideMetric], of: str) -> Section:
     rows: list[tuple[str, ...]] = []
     for item in beside:
         found, unit = item.comparison.hodges_lehmann, item.metric.unit
@@ -167,7 +181,7 @@ def _beside_section(beside: Iterable[BesideMetric]) -> Section:
             )
         )
     return Section(
-        title="beside the rule: shown, never deciding",
+        title=f"beside the rule{of}: shown, never deciding",
         headers=("metric", "pairs", "mean change", "typical change", "interval", "p, better", "p, worse"),
         rows=tuple(rows),
     )
@@ -188,8 +202,8 @@ def replicated_sections(found: ReplicatedComparison) -> tuple[Section, ...]:
         ("p, candidate better", f"{p_value(cluster.p_value)} (sign flips of instances, {cluster.sign_flip.method})"),
         ("p, parent better", p_value(cluster.reverse_p_value)),
         ("smallest attainable p", p_value(cluster.smallest_attainable_p)),
-        ("variance, candidate", _variance(found.candidate_variance)),
-        ("variance, parent", _variance(found.parent_variance)),
+        ("variance, candidate", variance_words(found.candidate_variance)),
+        ("variance, parent", variance_words(found.parent_variance)),
         ("scope", f"{found.scope}: each instance counts once"),
     ]
     rows = tuple(
@@ -203,7 +217,7 @@ def replicated_sections(found: ReplicatedComparison) -> tuple[Section, ...]:
         for place, comparison in enumerate(found.repetitions, start=1)
     )
     return (
-        Section(title="over repetitions", facts=tuple(facts)),
+        Section(title="over repetitions", facts=tuple(facts), sentences=tuple(f"{note}." for note in found.notes)),
         Section(
             title="each repetition by itself",
             headers=("repetition", "wins", "losses", "pairs", "difference"),
@@ -212,7 +226,8 @@ def replicated_sections(found: ReplicatedComparison) -> tuple[Section, ...]:
     )
 
 
-def _variance(split: VarianceSplit | None) -> str:
+def variance_words(split: VarianceSplit | None) -> str:
+    """Where the variance of repeated runs lies."""
     if split is None:
         return "no instance was scored twice"
     share = "" if split.scene_share is None else f"; {percent(split.scene_share)} of it lies in the scenes"
@@ -271,9 +286,9 @@ def _abstentions(candidate: dict[str, int], parent: dict[str, int]) -> Iterable[
     return (("abstained, candidate", reasons(candidate)), ("abstained, parent", reasons(parent)))
 
 
-def _run(run: RunEvidence) -> str:
-    unfinished = "" if run.finished else ", not finished"
-    return f"{run.conditions.agent} (run {run.conditions.run_id}{unfinished})"
+def _runs(label: str, runs: Sequence[RunEvidence]) -> str:
+    named = (f"{run.conditions.run_id}{'' if run.finished else ', not finished'}" for run in runs)
+    return f"{label} ({'run' if len(runs) == 1 else 'runs'} {', '.join(named)})"
 
 
 def _difference(comparison: PairedComparison) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
+from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.evidence import RunEvidence
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA
 from hylo_eval.compare.trend import Change, TrendStep
@@ -18,7 +19,7 @@ from hylo_eval.report.text import p_value, percent, points
 _ROW: Final = 26
 _TOP: Final = 104
 _LABEL_X: Final = 16
-_LABEL_LENGTH: Final = 34
+_LABEL_LENGTH: Final = 40
 _RATE: Final = (290, 220)
 _BASELINE: Final = (570, 220)
 _PARENT: Final = (850, 220)
@@ -34,12 +35,13 @@ def trend_sections(
     benchmark = runs[baseline].conditions.benchmark
     worse = [step.label for step in steps if step.regression_p is not None and step.regression_p <= alpha]
     read = all(run.traces_read for run in runs.values())
+    labels = _labels(runs)
     found = f"worse than the baseline: {', '.join(worse)}" if worse else "no version is shown to be worse"
     return (
         Section(
             facts=(
                 ("benchmark", f"{benchmark.id} {benchmark.version}, split {benchmark.split}"),
-                ("baseline", f"{runs[baseline].conditions.agent} (run {baseline})"),
+                ("baseline", f"{labels[baseline]} (run {baseline})"),
                 ("traces", "read and checked" if read else "not read (log only)"),
             ),
             sentences=(
@@ -52,7 +54,7 @@ def trend_sections(
                 "p of a regression (Holm)",
             ),
             text_columns=2,
-            rows=tuple(_row(step, runs[step.label], baseline) for step in steps),
+            rows=tuple(_row(step, labels[step.label], baseline) for step in steps),
         ),
     )  # fmt: skip
 
@@ -123,16 +125,21 @@ def draw_trend(
         shapes.append(Line(x1=x, x2=x, y1=_TOP, y2=bottom, stroke=_BLUE, dashed=True))
     middles = [_TOP + _ROW * index + _ROW / 2 for index in range(len(steps))]
     shapes += _path(steps, middles)
+    labels = _labels(runs)
     for step, y in zip(steps, middles, strict=True):
-        shapes += _drawn(step, runs[step.label], y, alpha)
+        shapes += _drawn(step, labels[step.label], y, alpha)
     return Drawing(width=_WIDTH, height=bottom + 40, shapes=tuple(shapes))
 
 
-def _row(step: TrendStep, run: RunEvidence, baseline: str) -> tuple[str, ...]:
+def _labels(runs: Mapping[str, RunEvidence]) -> dict[str, str]:
+    return dict(zip(runs, agent_labels([run.conditions for run in runs.values()]), strict=True))
+
+
+def _row(step: TrendStep, agent: str, baseline: str) -> tuple[str, ...]:
     change = step.from_baseline
     interval = "-" if step.interval is None else f"[{percent(step.interval[0])}, {percent(step.interval[1])}]"
     return (
-        run.conditions.agent,
+        agent,
         step.label,
         "-" if step.rate is None else percent(step.rate),
         interval,
@@ -177,8 +184,8 @@ def _path(steps: Sequence[TrendStep], middles: Sequence[float]) -> Iterator[Shap
         yield Line(x1=x1, y1=y1, x2=x2, y2=y2, stroke="#a6cee3", width=2.0)
 
 
-def _drawn(step: TrendStep, run: RunEvidence, y: float, alpha: float) -> Iterator[Shape]:
-    label = f"{run.conditions.agent} ({step.label})"
+def _drawn(step: TrendStep, agent: str, y: float, alpha: float) -> Iterator[Shape]:
+    label = f"{agent} ({step.label})"
     yield Label(x=_LABEL_X, y=y + 4, text=shortened(label, _LABEL_LENGTH), title=label)
     if step.rate is not None and step.interval is not None:
         yield from _bar(_RATE, step.rate, step.interval, y, _BLUE)

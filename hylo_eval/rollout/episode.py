@@ -75,6 +75,7 @@ def run_episode(
     benchmark: BenchmarkRef | None = None,
     safety: Sequence[SafetyFilter] = (),
     attempt: int = 1,
+    replicate: int = 1,
     fsync: bool = False,
     clock: Callable[[], float] = time.perf_counter,
     stop: Callable[[], bool] | None = None,
@@ -84,7 +85,8 @@ def run_episode(
     """Run one episode and write its trace.
 
     Every failure of agent, environment or filter becomes the typed status of a finished trace; nothing is raised for
-    it. Everything the episode depends on is a function of ``instance``; ``attempt`` only names the file.
+    it. Everything the episode depends on is a function of ``instance`` and ``replicate``; ``attempt`` only names the
+    file.
 
     Args:
         env: As :mod:`hylo_eval.envs.protocol` describes it, made for ``instance.spec``.
@@ -94,6 +96,7 @@ def run_episode(
         benchmark: Which benchmark the instance is from; without one the trace says so.
         safety: Filters, applied in order. An action that is still not finite after them is an agent error.
         attempt: From 1.
+        replicate: Which repetition, from 1; it decides the agent's seed and nothing else.
         fsync: Force the trace to disk before it gets its name.
         clock: Seconds, for durations; they are volatile and change no digest.
         stop: Asked before every step; when it says True the episode ends as ``cancelled``.
@@ -105,7 +108,7 @@ def run_episode(
         KeyboardInterrupt: ``stop`` said so, or the signal itself arrived; the trace was ended as ``cancelled``.
     """
     with TraceWriter(trace_path, fsync=fsync) as writer:
-        episode = _Episode(env, agent, instance, writer, safety, clock, stop, on_phase, frames)
+        episode = _Episode(env, agent, instance, writer, safety, clock, stop, on_phase, frames, replicate)
         return episode.run(benchmark or _NO_BENCHMARK, attempt)
 
 
@@ -117,10 +120,11 @@ def record_failure(
     trace_path: Path,
     benchmark: BenchmarkRef | None = None,
     attempt: int = 1,
+    replicate: int = 1,
 ) -> EpisodeResult:
     """The trace of an episode whose environment could not be made."""
     with TraceWriter(trace_path) as writer:
-        episode = _Episode(None, agent, instance, writer, (), time.perf_counter)
+        episode = _Episode(None, agent, instance, writer, (), time.perf_counter, replicate=replicate)
         episode.phase = "make"
         writer.start(episode.describe(benchmark or _NO_BENCHMARK, attempt))
         return episode.fail(error)
@@ -147,6 +151,7 @@ class _Episode:
         stop: Callable[[], bool] | None = None,
         on_phase: Callable[[str], None] | None = None,
         frames: FrameSink | None = None,
+        replicate: int = 1,
     ) -> None:
         self._on_phase = on_phase
         self.env: Any = env
@@ -157,6 +162,7 @@ class _Episode:
         self.clock = clock
         self.stop = stop
         self.frames = frames
+        self.replicate = replicate
         self.phase = "reset"
         self.steps = 0
         self.disagreements = 0
@@ -211,7 +217,15 @@ class _Episode:
 
     def describe(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeStart:
         """The start event."""
-        return describe_start(self.env, self.agent, self.instance, self.layouts, benchmark=benchmark, attempt=attempt)
+        return describe_start(
+            self.env,
+            self.agent,
+            self.instance,
+            self.layouts,
+            benchmark=benchmark,
+            attempt=attempt,
+            replicate=self.replicate,
+        )
 
     def _start_failed(self, benchmark: BenchmarkRef, attempt: int) -> None:
         """The start event of an episode that failed before it; an env that cannot describe itself is left out."""
@@ -274,7 +288,7 @@ class _Episode:
         env_spec = spec_of(self.env)
         begin_filters(self.safety, env_spec, self.env.action_space)
         self.phase = "open"
-        self.session = self.agent.open_episode(self.instance, instruction, agent_seed(self.instance))
+        self.session = self.agent.open_episode(self.instance, instruction, agent_seed(self.instance, self.replicate))
         return self.session
 
     def _loop(

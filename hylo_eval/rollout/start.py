@@ -27,6 +27,7 @@ def describe_start(
     *,
     benchmark: BenchmarkRef,
     attempt: int,
+    replicate: int = 1,
 ) -> EpisodeStart:
     """The start event of an episode; ``env`` is None where none could be made."""
     return EpisodeStart(
@@ -39,7 +40,7 @@ def describe_start(
         action=action_layout(getattr(env, "action_space", None)),
         versions=versions_of(env),
         renderer=renderer_of(env),
-        seeds={"env": instance.seed, "agent": agent_seed(instance)},
+        seeds={"env": instance.seed, "agent": agent_seed(instance, replicate)},
         volatile={
             "episode_id": episode_id(instance.key, attempt),
             "attempt": attempt,
@@ -50,9 +51,15 @@ def describe_start(
     )
 
 
-def agent_seed(instance: TaskInstance) -> int:
-    """The seed for every random number of the agent in this episode."""
-    return derive_seed(instance.key, "agent")
+def agent_seed(instance: TaskInstance, replicate: int = 1) -> int:
+    """The seed for every random number of the agent in this episode.
+
+    Args:
+        instance: What is run.
+        replicate: Which repetition it is, from 1: each draws from a stream of its own in the same scene. The first has
+            the seed of a run that is not repeated.
+    """
+    return derive_seed(instance.key, "agent" if replicate == 1 else f"agent/{replicate}")
 
 
 def now() -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from hylo_core.errors import clean_text
+from hylo_eval.compare.agent_labels import agent_name_of
 from hylo_eval.evallog.v02 import EvalLog, LogHeader
 from hylo_eval.run_index.folders import FoundRun, index_name
 
@@ -22,6 +24,8 @@ TABLES: Final[Mapping[str, tuple[Mapping[str, type], tuple[str, ...], tuple[tupl
             "tasks_digest": str,
             "agent": str,
             "agent_version": str,
+            "agent_digest": str,
+            "agent_settings": str,
             "created_at": str,
             "started_at": str,
             "finished_at": str,
@@ -113,6 +117,10 @@ TABLES: Final[Mapping[str, tuple[Mapping[str, type], tuple[str, ...], tuple[tupl
 """
 
 
+_MAX_SETTINGS: Final = 65536
+"""Longer settings are not listed."""
+
+
 def run_row(run: FoundRun) -> dict[str, Any]:
     """The row of a run; what is not on record is empty or None."""
     row: dict[str, Any] = dict.fromkeys(TABLES["runs"][0])
@@ -133,11 +141,22 @@ def run_row(run: FoundRun) -> dict[str, Any]:
         "tasks_digest": _text(manifest, "tasks_digest"),
         "agent": _text(manifest, "agent", "name"),
         "agent_version": _text(manifest, "agent", "version") or ("unknown" if manifest else ""),
+        **_agent_columns(manifest),
         "created_at": _text(manifest, "created_at"),
         "config_digest": _text(manifest, "config_digest"),
         "hylo_version": _text(manifest, "hylo", "version"),
     }
     return row if run.log is None else row | _log_columns(run.log)
+
+
+def _agent_columns(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What tells two settings of one agent apart: the digest of its manifest, its components and options as JSON."""
+    agent = agent_name_of(manifest)
+    settings = json.dumps(agent.agent_settings, sort_keys=True)
+    return {
+        "agent_digest": agent.agent_digest,
+        "agent_settings": settings if len(settings) <= _MAX_SETTINGS else "",
+    }
 
 
 def _log_columns(log: LogHeader) -> dict[str, Any]:

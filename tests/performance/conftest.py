@@ -13,6 +13,7 @@ PEERS = {
     "HYLO_PEER_INSPECT_ROBOTS": "inspect-robots==0.60.0",
     "HYLO_PEER_VLA_EVAL": "vla-eval==0.8.0",
     "HYLO_PEER_INSPECT_AI": "inspect-ai>=0.3.100",
+    "HYLO_PEER_FIELDTRIAL": "fieldtrial==0.3.0",
 }
 """Environment variable with an interpreter that has the peer -> what is installed where it is not set."""
 SCRIPTS = Path(__file__).parents[3] / "shared" / "peers"
@@ -42,6 +43,12 @@ def peer_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def vla_eval_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An interpreter with vla-eval."""
     return python_with("HYLO_PEER_VLA_EVAL", tmp_path_factory.mktemp("vla-eval"))
+
+
+@pytest.fixture(scope="session")
+def fieldtrial_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with fieldtrial."""
+    return python_with("HYLO_PEER_FIELDTRIAL", tmp_path_factory.mktemp("fieldtrial"))
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def test_fewer_steps_are_better(compare: Any) -> None:
 
 def test_markdown_is_a_page(compare: Any) -> None:
     """Tables with a rule below their heads, and names that stay text."""
-    done = compare("--markdown")
+    done = compare("--markdown", "-")
     assert done.out.startswith("## candidate 1 against parent 1\n")
     assert "|---|---|---|---|---|---|\n| unit/lift | 9 | 6 | 0 |" in done.out
 
@@ -155,7 +155,7 @@ def test_the_figure_is_written(compare: Any, tmp_path: Path) -> None:
 
 REFUSED = [
     (["--figure", "pairs.pdf"], "a figure is an SVG or PNG file, not 'pairs.pdf'"),
-    (["--json", "--markdown"], "--json and --markdown are two forms of one output; choose one"),
+    (["--json", "--markdown", "-"], "--json and --markdown - both want standard output"),
     (["--metric", "sucess"], "not both runs have the metric 'sucess'; did you mean 'success'"),
     (["--metric", "steps", "--by", "task"], "--by changes nothing for steps"),
     (["--better", "lower"], "--better changes nothing: higher success is better"),
@@ -288,12 +288,12 @@ def test_hostile_names_are_printed_harmlessly(hylo: Any, tmp_path: Path) -> None
     agent = {"name": "a\x1b]0;owned\x07 [bold]`@all`", "version": "1"}
     for name in ("a", "b"):
         write_run(tmp_path, name, bench=unit(2, task_id), manifest=agent)
-    for form in ([], ["--markdown"], ["--json"]):
+    for form in ([], ["--markdown", "-"], ["--json"]):
         done = hylo("compare", "a", "b", "--run-root", tmp_path, *form)
         assert done.code == 0, done.err
         assert "\x1b" not in done.out
         assert "\x07" not in done.out
-    page = hylo("compare", "a", "b", "--run-root", tmp_path, "--markdown").out
+    page = hylo("compare", "a", "b", "--run-root", tmp_path, "--markdown", "-").out
     assert "<script>" not in page
     assert "@all" not in page
     [row] = [line for line in page.splitlines() if line.startswith("| evil")]

@@ -203,7 +203,7 @@ def test_refused_evidence_ends_with_2_and_is_on_record(gate: Any, root: Path, tm
     case = parsed(tmp_path / "junit.xml").find("testsuite/testcase/error")
     assert case is not None
     assert case.get("type") == "refused"
-    assert "verdict&#58; refused" in (tmp_path / "gate.md").read_text()
+    assert "verdict: refused" in (tmp_path / "gate.md").read_text()
     done = gate("--mode", "improve", "--allow", "versions")
     assert done.code == 0
     verdict = done.out[done.out.index("verdict: pass") :]
@@ -276,9 +276,9 @@ def test_the_job_summary_gains_the_page(gate: Any, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     gate("--mode", "improve", "--markdown", tmp_path / "gate.md")
     text = summary.read_text()
-    assert text.startswith("# before\n## hylo-eval gate&#58; pass\n")
+    assert text.startswith("# before\n## hylo-eval gate: pass\n")
     assert (tmp_path / "gate.md").read_text() in text
-    assert "### verdict&#58; pass" in text
+    assert "### verdict: pass" in text
 
 
 @pytest.mark.usefixtures("better")

@@ -73,7 +73,7 @@ def test_the_examples_run_as_shell_steps(project: Path, runner: str) -> None:
     assert parsed(project / "gate.xml").get("failures") == "0"
     assert len(list((project / "runs" / "comparisons").iterdir())) == 1
     page = (project / ("summary.md" if runner == "github" else "gate.md")).read_text(encoding="utf-8")
-    assert page.startswith("## hylo-eval gate&#58; pass")
+    assert page.startswith("## hylo-eval gate: pass")
 
 
 def test_the_python_example_says_the_same(project: Path) -> None:

@@ -85,7 +85,7 @@ def test_training_on_the_split_is_refused_on_every_side(hylo: Any, tmp_path: Pat
         (("low",), "name 2 to 40 runs, not 1"),
         (("low", "low"), "two of the runs are called low"),
         (("low", "hihg"), "there is no run 'hihg'; did you mean 'high'?"),
-        (("low", "good", "--json", "--markdown"), "choose one"),
+        (("low", "good", "--json", "--markdown", "-"), "both want standard output"),
         (("low", "good", "--metric", "steps"), "runs are ranked by a metric of 0 and 1"),
         (("low", "good", "--alpha", "2"), "alpha: must lie in (0, 1)"),
         (("low", "comparisons\x1b[2J"), "there is no run"),
@@ -112,7 +112,7 @@ def test_markdown_is_a_page_in_which_names_stay_text(hylo: Any, tmp_path: Path) 
     """No HTML, no control code."""
     for name in ("a", "b"):
         write_run(tmp_path, name, bench=unit(2), manifest={"name": "<b>\x1b[2J|", "version": "1"})
-    done = hylo("leaderboard", "a", "b", "--run-root", tmp_path, "--markdown")
+    done = hylo("leaderboard", "a", "b", "--run-root", tmp_path, "--markdown", "-")
     assert done.out.startswith("## Leaderboard\n")
     assert "<b>" not in done.out
     assert "\x1b" not in done.out

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hylo_eval.compare import exact_power
+from hylo_eval.compare import exact_power, noise_reach, plan_pairs
 from tests.runs import edit_json, keys, unit, write_run
 
 
@@ -87,25 +87,61 @@ def test_an_effect_above_the_share_is_planned_with_itself(plan: Any) -> None:
 
 
 def test_the_noise_floor_is_measured_and_warned_of(plan: Any) -> None:
-    """Two against three of twenty: five must all go one way to be significant, a lead of 5 / 20."""
-    done = plan("--noise", "once", "again", "--effect", ".1", "--discordant", ".2")
+    """Two against three of twenty; what that does to twenty pairs, and to as many as are planned."""
+    done = plan("--noise", "once", "again", "--effect", ".1", "--discordant", ".2", "--alpha", ".1", "--power", ".6")
     assert done.code == 0, done.err
-    assert "two runs of one agent disagree in 25.0 % of 20 pairs; differences below 25.0 % are noise" in done.out
-    assert "warning: the effect, 10.0 %, is below the noise floor" in done.out
+    assert "two runs of one agent disagree in 5 of 20 pairs, 25.0 %; 95 % interval 8.7 % to 49.1 %" in done.out
+    pairs = plan_pairs(effect=0.1, discordant=0.2, alpha=0.1, power=0.6).n_pairs
+    measured, planned = (100 * noise_reach(count, discordant=0.25, alpha=0.1) for count in (20, pairs))
+    assert (
+        f"noise floor: on 20 pairs noise alone reaches {measured:.1f} points with a probability above 0.1" in done.out
+    )
+    assert f"noise floor as planned: on {pairs} pairs noise alone reaches {planned:.1f} points" in done.out
+    assert "warning: whether the effect, 10.0 %, is above the noise rests on too few pairs of one agent run" in done.out
+    loud = plan("--noise", "once", "again", "--effect", ".05", "--discordant", ".05", "--power", ".2")
+    assert "warning: the effect, 5.0 %, is within the noise floor" in loud.out
     found = plan("--noise", "once", "again", "--effect", ".3", "--discordant", ".3", "--json").json
-    assert (found["noise_floor"]["effect"], found["below_noise_floor"]) == (0.25, False)
-    assert found["n_pairs"] > 0
+    assert found["noise_floor"]["discordant"] == 5
+    assert found["planned_noise_floor"]["compared_pairs"] == found["n_pairs"]
     alone = plan("--noise", "once", "again", "--json").json
-    assert set(alone) == {"noise_floor", "below_noise_floor"}
+    assert set(alone) == {"noise_floor", "same_draws"}
+
+
+def test_runs_that_agree_everywhere_have_a_floor_of_nothing_and_an_upper_end(hylo: Any, tmp_path: Path) -> None:
+    """Agreement is an estimate and no proof, so what cannot be excluded is said apart from it and blocks nothing."""
+    for name in ("once", "again"):
+        write_run(tmp_path, name, keys(1, 2), bench=unit(20), manifest={"name": "steady", "version": "1"})
+    done = hylo("plan", "--noise", "once", "again", "--run-root", tmp_path)
+    # Nobody has seen 20 agreements in a row with a probability below 2.5 % while (1 - s)**20 > 0.025: s < 16.8 %.
+    assert "disagree in 0 of 20 pairs, 0.0 %; 95 % interval 0.0 % to 16.8 %" in done.out
+    assert "on 20 pairs noise alone reaches no difference with a probability above 0.05, and 15.0 points" in done.out
+    assert "both are the same repetition, so the agent drew the same random numbers in both" in done.out
+    [record] = (tmp_path / "comparisons").iterdir()
+    assert json.loads(record.read_text())["noise_floor"]["effect"] == 0.0
+
+
+def test_four_pairs_measure_no_noise(hylo: Any, tmp_path: Path) -> None:
+    """Fewer than any significant difference takes; refused with the number, and nothing is put on record."""
+    for name in ("once", "again"):
+        write_run(tmp_path, name, bench=unit(4), manifest={"name": "steady", "version": "1"})
+    done = hylo("plan", "--noise", "once", "again", "--run-root", tmp_path)
+    assert done.code == 2
+    assert "holds 4 scored pairs, too few to measure noise" in done.err
+    assert "run at least 5 instances twice" in done.err
+    assert not (tmp_path / "comparisons").exists()
 
 
 def test_a_gate_at_this_split_knows_the_noise_floor(plan: Any, hylo: Any, root: Path) -> None:
-    """A difference of 20 points is below the 25 on record."""
+    """Twenty points are what noise alone reaches on twenty pairs of which every fourth differs."""
     plan("--noise", "once", "again")
     [record] = (root / "comparisons").iterdir()
     assert json.loads(record.read_text())["kind"] == "noise"
     done = hylo("gate", "new", "old", "--mode", "improve", "--run-root", root)
-    assert "the difference of +20.0 points is below the noise floor of 25.0 points" in done.out
+    assert noise_reach(20, discordant=0.25) == 0.2
+    assert (
+        "the difference of +20.0 points is within the noise floor: noisy 1, another agent, run twice disagreed in 5 of 20 "
+        "pairs, 95 % interval 8.7 to 49.1 %; on 20 pairs noise alone reaches 20.0 points with a probability above 0.05"
+    ) in done.out
     assert "this one included: 1." in done.out, "an agent that was run twice was no candidate"
 
 

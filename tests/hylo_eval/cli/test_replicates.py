@@ -52,7 +52,7 @@ def test_a_comparison_shows_all_repetitions_and_each(call: Any) -> None:
     rows = [line.split()[:4] for line in done.out.splitlines() if line.startswith(("1  ", "2  "))]
     assert rows == [["1", "8", "1", "12"], ["2", "8", "1", "12"]]
     assert call("compare", "--json").json["replicated"]["cluster"]["n_pairs"] == 24
-    assert "### over repetitions" in call("compare", "--markdown").out
+    assert "### over repetitions" in call("compare", "--markdown", "-").out
 
 
 @pytest.mark.parametrize(

@@ -149,11 +149,11 @@ def test_hostile_names_stay_text(hylo: Any, tmp_path: Path) -> None:
     """On the terminal, in Markdown and in the picture."""
     for number in (0, 1):
         version(tmp_path, number, 3, agent="a", manifest={"name": "x\x1b[2J<b>", "version": str(number)}, bench=unit(4))
-    for form in ((), ("--markdown",), ("--json",)):
+    for form in ((), ("--markdown", "-"), ("--json",)):
         done = hylo("trend", "x*", "--run-root", tmp_path, "--figure", tmp_path / "t.svg", *form)
         assert done.code == 0, done.err
         assert "\x1b" not in done.out
-    assert "<b>" not in hylo("trend", "x*", "--run-root", tmp_path, "--markdown").out
+    assert "<b>" not in hylo("trend", "x*", "--run-root", tmp_path, "--markdown", "-").out
     assert b"\x1b" not in (tmp_path / "t.svg").read_bytes()
 
 
@@ -165,7 +165,7 @@ def test_hostile_names_stay_text(hylo: Any, tmp_path: Path) -> None:
         (("act", "--baseline", "act-7"), "there is no run 'act-7'"),
         (("act", "--alpha", "0.7"), "alpha: must lie in (0, 0.5)"),
         (("act", "--figure", "t.pdf"), "a figure is an SVG or PNG file"),
-        (("act", "--json", "--markdown"), "choose one"),
+        (("act", "--json", "--markdown", "-"), "both want standard output"),
         (("act", "--metric", "steps"), "steps"),
         (("act\x1b[2J",), "holds no finished run"),
     ],

@@ -1,4 +1,4 @@
-"""Noise floor and variance split."""
+"""The variance of repeated scores, split into scene and policy."""
 
 from __future__ import annotations
 
@@ -7,23 +7,7 @@ import random
 import pytest
 
 from hylo_core.errors import ContractError
-from hylo_eval.compare.mcnemar import exact_mcnemar
-from hylo_eval.compare.replicates import noise_floor, variance_split
-from hylo_eval.compare.table import PairTable
-
-
-def test_the_noise_floor_is_the_smallest_significant_difference():
-    """Ten disagreements in 100: nine must go one way, so differences below (9 - 1) / 100 are noise."""
-    floor = noise_floor(PairTable(both_succeeded=90, candidate_wins=6, parent_wins=4))
-    assert (floor.discordant_rate, floor.effect) == (0.1, 0.08)
-    assert exact_mcnemar(9, 1).p_value <= 0.05 < exact_mcnemar(8, 2).p_value
-    assert floor.two_sided_p == pytest.approx(2 * 386 / 1024)
-
-
-def test_a_deterministic_agent_still_has_a_floor():
-    """Without disagreement five one-sided pairs are the least that can be significant."""
-    floor = noise_floor(PairTable(both_succeeded=60, both_failed=40))
-    assert (floor.discordant_rate, floor.effect, floor.two_sided_p) == (0.0, 0.05, 1.0)
+from hylo_eval.compare.replicates import split_runs, variance_split
 
 
 def test_the_split_of_a_worked_example():
@@ -53,10 +37,17 @@ def test_without_scene_effects_the_scene_part_is_zero():
 
 
 def test_what_cannot_be_split_is_refused():
-    """One scene, or no repetition at all, and runs without a pair are refused."""
+    """One scene, or no repetition at all."""
     with pytest.raises(ContractError, match="at least two instances"):
         variance_split({"a#0": [1.0, 2.0]})
     with pytest.raises(ContractError, match="two values for one of them"):
         variance_split({"a#0": [1.0], "b#0": [2.0]})
-    with pytest.raises(ContractError, match="no scored pair"):
-        noise_floor(PairTable())
+
+
+def test_runs_are_split_by_the_instances_that_were_scored_twice():
+    """Abstentions drop out; where nothing was scored twice there is nothing to split."""
+    first, second = {"a#0": 1.0, "b#0": 0.0, "c#0": None}, {"a#0": 0.0, "b#0": 0.0, "c#0": 1.0}
+    split = split_runs([first, second])
+    assert split == variance_split({"a#0": [1.0, 0.0], "b#0": [0.0, 0.0], "c#0": [1.0]})
+    assert split_runs([first]) is None
+    assert split_runs([{"a#0": 1.0}, {"a#0": 0.0}]) is None

@@ -42,12 +42,14 @@ NOTHING |= dict.fromkeys(
         "workers",
         "recycle_after",
         "max_rss_mb",
+        "replicate",
     )
 )
 NOTHING |= {"deadlines": (), "fsync": False}
 CALLED = {
     **NOTHING,
     "workers": 2,
+    "replicate": 2,
     "video": "failures",
     "gpus_per_worker": 0.25,
     "deadlines": ("reset=30",),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hylo_eval import EvalError
+from hylo_eval.compare.ledger import RecordedNoise
 from hylo_eval.evaluation import comparison_records
 from hylo_eval.evaluation.ledger_files import read_ledger
 
@@ -20,6 +21,8 @@ RUN = {
     "version": "1",
     "agent_digest": "sha256:2",
 }
+NOISE = {"n_pairs": 20, "discordant_rate": 0.25, "effect": 0.25, "two_sided_p": 1.0}
+"""As records before there were intervals have it."""
 
 
 def record(root: Path, name: str, **changes: Any) -> Path:
@@ -39,11 +42,11 @@ def test_records_are_read_oldest_first(tmp_path: Path) -> None:
     """By time, whatever the files are called; a folder without records is an empty ledger."""
     assert not read_ledger(tmp_path).looks
     record(tmp_path, "z", created_at="2026-01-01")
-    record(tmp_path, "a", created_at="2026-01-02", kind="noise", noise_floor={"effect": 0.25}, policy={})
+    record(tmp_path, "a", created_at="2026-01-02", kind="noise", noise_floor=NOISE, policy={})
     record(tmp_path, "m", created_at="2026-01-03", kind="select", runs=[RUN], chosen={"agent_digest": "sha256:2"})
     looks = read_ledger(tmp_path).looks
     assert [(look.id, look.sequential, look.noise, look.chosen) for look in looks] == [
-        ("z", True, None, ""), ("a", False, 0.25, ""), ("m", True, None, "sha256:2"),
+        ("z", True, None, ""), ("a", False, RecordedNoise(n_pairs=20, discordant=5), ""), ("m", True, None, "sha256:2"),
     ]  # fmt: skip
     assert looks[0].runs[0].agent == "a 1"
 
@@ -70,7 +73,9 @@ def test_what_is_no_record_is_counted(tmp_path: Path, content: str) -> None:
     "changes",
     [
         {"id": 3}, {"runs": {}}, {"runs": ["a"]}, {"benchmark": {"id": "b"}}, {"metric": "success"}, {"candidate": None},
-        {"noise_floor": {"effect": True}}, {"kind": "other"}, {"chosen": [1]},
+        {"noise_floor": {"effect": True}}, {"noise_floor": {**NOISE, "n_pairs": 0}},
+        {"noise_floor": {**NOISE, "discordant_rate": 1.5}}, {"noise_floor": {**NOISE, "n_pairs": 10**18}},
+        {"kind": "other"}, {"chosen": [1]},
     ],
 )  # fmt: skip
 def test_a_record_with_a_wrong_member_is_counted(tmp_path: Path, changes: dict[str, Any]) -> None:
