@@ -50,12 +50,12 @@ def ls(**options: Any) -> int:
         if options["comparisons"]:
             rows = opened.comparisons(**chosen)
         else:
-            rows = opened.runs(status=options["status"] or "", **chosen)
+            rows = [
+                {**row, "agent_settings": _settings(row)}
+                for row in opened.runs(status=options["status"] or "", **chosen)
+            ]
     if options["as_json"]:
-        shown = [
-            {name: value for name, value in row.items() if name not in _HIDDEN} | {"agent_settings": _settings(row)}
-            for row in rows
-        ]
+        shown = [{name: value for name, value in row.items() if name not in _HIDDEN} for row in rows]
         click.echo(json.dumps(shown, indent=2))
         return 0
     out = console()
@@ -108,7 +108,7 @@ def _labels(rows: Sequence[Mapping[str, Any]]) -> Sequence[str]:
             AgentName(
                 agent=f"{row['agent']} {row['agent_version']}".strip(),
                 agent_digest=row["agent_digest"],
-                agent_settings=_settings(row),
+                agent_settings=row["agent_settings"],
             )
             for row in rows
         ]

@@ -105,7 +105,7 @@ def read_evallog_header(path: Path | str) -> LogHeader:
     except OSError as error:
         raise EvalError(f"cannot read the log {path}: {error.strerror}") from error
     if not (line.startswith(_BEGINNING) and line.endswith(_OPENING + b"\n")):
-        return read_evallog(path).header()
+        return read_evallog(path, check=False).header()
     return _header(line, path)
 
 
