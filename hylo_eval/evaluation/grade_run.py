@@ -32,7 +32,7 @@ from hylo_eval.scoring.agreement import Agreement, pairwise_agreement
 from hylo_eval.scoring.grade import GradeScorer
 from hylo_eval.scoring.graded import judged_successes
 from hylo_eval.scoring.outcome import TRACE_MISSING, TRACE_UNREADABLE
-from hylo_eval.traces.grades import append_grade_unless
+from hylo_eval.traces.grades import append_grade_unless, check_gradable
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 from hylo_eval.verify.bounded_detail import bounded_text
@@ -242,11 +242,16 @@ def _grade(grader: Grader, episode: RecordedEpisode, *, again: bool, stopping: _
     if not again and _stands(grader, trace.grades):
         return _outcome(grader, trace, GradeState.ALREADY)
     try:
+        check_gradable(path)  # a judgement may cost minutes and money, and could not be kept
         event = _judgement(grader, trace)
+    except TraceError as error:
+        state, reason = GradeState.FAILED, f"no grade can be written: {error}"
     except NoJudgement as none:
         stopping.gave_up = stopping.gave_up or none.stop
-        return _outcome(grader, trace, GradeState.UNGRADED, str(none))
-    return _record(grader, path, trace, event, again=again)
+        state, reason = GradeState.UNGRADED, str(none)
+    else:
+        return _record(grader, path, trace, event, again=again)
+    return _outcome(grader, trace, state, reason)
 
 
 def _refused(episode: RecordedEpisode, reason: str, explanation: str) -> EpisodeGrade:

@@ -28,6 +28,7 @@ _WORDS: Final = (*VALUES, "skip", "quit")
 _QUESTION: Final = "success, failure, partial, skip or quit? "
 _NOTE: Final = "note (Enter for none): "
 _NOTE_CHARACTERS: Final = 2000
+_SHOWN_CHARACTERS: Final = 40
 
 
 class OperatorGrader:
@@ -44,6 +45,9 @@ class OperatorGrader:
         ask: Puts a question and gives back the line; None is the end of input.
         say: Shows a line.
         now: The time of grading.
+
+    Raises:
+        EvalError: ``player`` is no command line.
     """
 
     interactive = True
@@ -62,7 +66,7 @@ class OperatorGrader:
         self.digest = digest({"grader": "operator", "by": by, "values": VALUES})
         self._by = by
         self._videos = videos
-        self._player = shlex.split(player)
+        self._player = _command(player)
         self._ask = ask or _ask_terminal
         self._say = say or _say_terminal
 
@@ -115,7 +119,7 @@ class OperatorGrader:
             chosen = [known for known in _WORDS if word and known.startswith(word)]
             # One letter is enough: "s" is success, and skip is "sk".
             if not chosen:
-                self._say(f"  {harmless(word)!r} is none of them")
+                self._say(f"  '{harmless(word[:_SHOWN_CHARACTERS])}' is none of them")
             elif chosen[0] == "skip":
                 raise NoJudgement("skipped by the operator")
             elif chosen[0] == "quit":
@@ -140,12 +144,20 @@ def harmless(text: str) -> str:
     return "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
 
 
+def _command(player: str) -> list[str]:
+    try:
+        return shlex.split(player)
+    except ValueError as error:
+        raise EvalError(f"option 'player' is no command line: {error}") from error
+
+
 def _ask_terminal(question: str) -> str | None:
     # Not input(): standard output may be the command's result, and its prompt would go there.
     sys.stderr.write(question)
     sys.stderr.flush()
-    line = sys.stdin.readline()
-    return line or None
+    # As bytes: one that is not of the terminal's encoding is a slip of the finger, and no failure of the grader.
+    line = sys.stdin.buffer.readline()
+    return line.decode("utf-8", "replace") if line else None
 
 
 def _say_terminal(line: str) -> None:

@@ -63,14 +63,7 @@ def append_grade_unless(
     path = Path(path)
     if event.prev_sha256:
         raise EvalError("a grade's prev_sha256 is set when it is appended; leave it empty")
-    if path.name.endswith(PARTIAL):
-        raise TraceError(path, 0, "is still being written; grade the finished trace")
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise TraceError(path, 0, "there is no such trace") from None
-    except OSError as error:
-        raise TraceError(path, 0, f"cannot be opened for grading: {error.strerror}") from error
+    descriptor = _open(path)
     try:
         # Closing the file releases the lock, and so does the death of the process.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -79,6 +72,15 @@ def append_grade_unless(
         raise TraceError(path, 0, f"cannot be graded: {error.strerror}") from error
     finally:
         os.close(descriptor)
+
+
+def check_gradable(path: Path | str) -> None:
+    """See whether a grade could be appended to a trace, before somebody is asked for one.
+
+    Raises:
+        TraceError: There is no such file, it is still being written, or it cannot be written to.
+    """
+    os.close(_open(Path(path)))
 
 
 def check_grades(path: Path | str) -> tuple[GradeEvent, ...]:
@@ -113,6 +115,17 @@ def check_grades(path: Path | str) -> tuple[GradeEvent, ...]:
             raise TraceError(path, number, f"the grade names {found:.80}, but the bytes before it have {expected}")
         before.update(line)
     return trace.grades
+
+
+def _open(path: Path) -> int:
+    if path.name.endswith(PARTIAL):
+        raise TraceError(path, 0, "is still being written; grade the finished trace")
+    try:
+        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise TraceError(path, 0, "there is no such trace") from None
+    except OSError as error:
+        raise TraceError(path, 0, f"cannot be opened for grading: {error.strerror}") from error
 
 
 def _nothing_stands(_: Sequence[GradeEvent]) -> bool:

@@ -30,6 +30,16 @@ def main(requests_descriptor: int, replies_descriptor: int) -> None:
     """Serves requests until there are no more."""
     for descriptor in (requests_descriptor, replies_descriptor):
         os.set_inheritable(descriptor, False)  # noqa: FBT003 - positional only
+    # A parent that was killed reads no answer, and still what was made for it is removed.
+    with suppress(BrokenPipeError):
+        _serve(requests_descriptor, replies_descriptor)
+    with suppress(OSError):
+        Path(tempfile.gettempdir()).rmdir()
+    # Threads and exit handlers of the plugin have no say in when this process ends.
+    os._exit(0)
+
+
+def _serve(requests_descriptor: int, replies_descriptor: int) -> None:
     own = os.getpid()
     with os.fdopen(requests_descriptor, "rb") as requests:
         setup = json.loads(requests.readline())
@@ -42,11 +52,6 @@ def main(requests_descriptor: int, replies_descriptor: int) -> None:
                 os._exit(0)  # a copy that the plugin made of this process has nothing to say
             signal.setitimer(signal.ITIMER_REAL, 0)
             _send(replies_descriptor, reply)
-        del verifier  # and with it the private copy of the plugin
-    with suppress(OSError):
-        Path(tempfile.gettempdir()).rmdir()  # a parent that was killed has not done it
-    # Threads and exit handlers of the plugin have no say in when this process ends.
-    os._exit(0)
 
 
 def _answer(verifier: PluginVerifier, request: dict[str, Any], replies_descriptor: int) -> dict[str, Any]:

@@ -41,6 +41,10 @@ _ENDING_SECONDS: Final = 1.0
 _TICK_SECONDS: Final = 0.005
 
 
+class PluginCallInterrupted(KeyboardInterrupt):
+    """The verifier was closed before the function had returned: nothing failed, and there is no reward."""
+
+
 class PluginProcesses:
     """A plugin's function, called in processes that are kept from one task to the next.
 
@@ -106,7 +110,7 @@ class PluginProcesses:
         return self.verify(task, trajectory).reward
 
     def close(self) -> None:
-        """End the processes; a later task starts new ones."""
+        """End the processes; calls that are under way, or come later, raise :class:`PluginCallInterrupted`."""
         self._processes.end_all()
 
     def _request(self, task: Mapping[str, Any], trajectory: Any) -> bytes:
@@ -122,6 +126,8 @@ class PluginProcesses:
             reply = process.ask(request, self._timeout_seconds)
         except _NoReply as error:
             self._processes.end(process)
+            if self._processes.closed:
+                raise PluginCallInterrupted from None
             reason = str(error) if process.has_loaded else f"while it was imported, {error}"
             reply = {"failure": reason, "loaded": process.has_loaded}
         except BaseException:
@@ -147,17 +153,24 @@ class _NoReply(Exception):
 
 
 class _Processes:
-    """The processes of one plugin, and the folder for what they write on the way."""
+    """The processes of one plugin, and the folder for what they write on the way.
+
+    Attributes:
+        closed: Whether no other is to be started.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[_Process] = []
         self._all: set[_Process] = set()
         self._scratch = ""
+        self.closed = False
 
     def start(self, setup: bytes) -> _Process:
         """A new one; raises OSError when there can be none."""
         with self._lock:
+            if self.closed:
+                raise PluginCallInterrupted
             if not self._scratch:
                 # What a process that is killed leaves among its temporary files goes with this folder.
                 self._scratch = tempfile.mkdtemp(prefix="hylo-plugin-process-")
@@ -175,9 +188,12 @@ class _Processes:
             self.end(process)
 
     def give_back(self, process: _Process) -> None:
-        """Keeps one for the next task."""
+        """Keeps one for the next task, if there is to be any."""
         with self._lock:
-            self._idle.append(process)
+            if not self.closed:
+                self._idle.append(process)
+                return
+        self.end(process)
 
     def end(self, process: _Process) -> None:
         """Ends one that this thread has taken."""
@@ -188,6 +204,7 @@ class _Processes:
     def end_all(self) -> None:
         """Ends those that wait, and kills those that work: the threads that wait for these end them."""
         with self._lock:
+            self.closed = True
             idle, self._idle = self._idle, []
             working = self._all.difference(idle)
             self._all.difference_update(idle)

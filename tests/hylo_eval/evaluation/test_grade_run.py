@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from collections import Counter
 from pathlib import Path
@@ -188,6 +190,24 @@ def test_two_that_grade_at_once_write_one_grade(tmp_path: Path) -> None:
     assert grading.counts == {GradeState.ALREADY: 1}
     assert grading.summary.mean == 0.25
     assert [event.value for event in grades_of(run)[0]] == [0.25]
+
+
+def test_nobody_is_asked_for_a_grade_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run folder that is read-only costs no judgement; the failure says why."""
+    run = run_of(tmp_path, 2)
+    opened = os.open
+
+    def read_only(path: Any, flags: int, *more: Any, **options: Any) -> int:
+        if str(path).endswith(".jsonl") and flags & os.O_RDWR:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return opened(path, flags, *more, **options)
+
+    monkeypatch.setattr(os, "open", read_only)
+    grader = SayingGrader()
+    grading = grade_run(run, grader)
+    assert grader.asked == []
+    assert (grading.counts, grading.exit_code) == ({GradeState.FAILED: 2}, 3)
+    assert "Read-only file system" in grading.episodes[0].reason
 
 
 def test_no_judgement_is_nothing_and_may_end_the_asking(tmp_path: Path) -> None:

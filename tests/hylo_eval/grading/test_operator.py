@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -104,3 +105,18 @@ def test_a_player_gets_the_paths_as_arguments(tmp_path: Path) -> None:
     assert (tmp_path / "played").read_text() == str(video)
     with pytest.raises(EvalError, match="cannot be started"):
         judged("s", "", trace=trace, videos=tmp_path, player=str(tmp_path / "absent"))
+
+
+def test_what_no_terminal_would_send_is_asked_again(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Bytes of no encoding and a line of megabytes are none of the answers, and neither fails the grader."""
+    lines = b"\xff\xfe\n" + b"x" * 3_000_000 + b"\ns\n\xff note\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines), encoding="utf-8", errors="strict"))
+    event = OperatorGrader().grade(answered("42"), answered("42").instance)
+    assert (event.value, event.explanation) == (1.0, "\N{REPLACEMENT CHARACTER} note")
+    assert len(capsys.readouterr().err) < 1000
+
+
+def test_a_player_that_is_no_command_line_is_refused() -> None:
+    """When the grader is made, and not at the first video."""
+    with pytest.raises(EvalError, match="'player' is no command line"):
+        OperatorGrader(player="mpv '")

@@ -130,6 +130,14 @@ def test_a_judge_that_cannot_be_asked_is_masked(tests_dir: Path, monkeypatch: py
     assert "no judge is configured" in event.error
 
 
+def test_only_waiting_for_a_judge_is_done_at_once(tests_dir: Path, workspace: Path) -> None:
+    """A mode that runs something has the machine to itself."""
+    judge = parse_spec('mode = "judge"\nreferences = ["x"]\n')
+    assert VerdictGrader(judge, tests_dir, source="action").parallel
+    assert not VerdictGrader(judge, tests_dir, workspace).parallel
+    assert not VerdictGrader(parse_spec('mode = "mcq"\nexpected = "C"\n'), tests_dir, source="action").parallel
+
+
 def test_modes_that_a_scorer_refuses_are_graded(tests_dir: Path) -> None:
     """Mathematics needs a child process, which a grader may have."""
     grader = VerdictGrader(parse_spec('mode = "math"\nexpected = "1/2"\n'), tests_dir, source="action")

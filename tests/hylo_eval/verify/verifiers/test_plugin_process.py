@@ -11,7 +11,7 @@ import pytest
 from hylo_core.verifier import VerifierRef
 from hylo_eval.errors import EvalError, VerificationError
 from hylo_eval.verify.verifiers.plugin import PluginVerifier
-from hylo_eval.verify.verifiers.plugin_process import PluginProcesses
+from hylo_eval.verify.verifiers.plugin_process import PluginCallInterrupted, PluginProcesses
 from hylo_eval.verify.verifiers.resolving import VerifierSetup, resolve_verifier
 from tests.verifiers import PLUGIN, write_plugin
 
@@ -142,23 +142,25 @@ def test_a_process_that_died_between_two_tasks_is_replaced(made):
 
 
 def test_closing_ends_a_call_that_is_under_way(made, tmp_path):
-    """A command that is interrupted leaves no process behind."""
+    """A command that is interrupted leaves no process behind, starts no other and blames nobody."""
     os.mkfifo(tmp_path / "reached")
     verifier = made()
-    failures = []
+    interrupted = []
 
     def judged():
         try:
             verifier(doing(f"open({str(tmp_path / 'reached')!r}, 'w').close(); time.sleep(1000)"), [])
-        except VerificationError as error:
-            failures.append(error.reason)
+        except PluginCallInterrupted as interrupt:
+            interrupted.append(interrupt)
 
     thread = threading.Thread(target=judged)
     thread.start()
     (tmp_path / "reached").open().close()
     verifier.close()
     thread.join(10)
-    assert failures == ["its process was ended by SIGKILL"]
+    assert len(interrupted) == 1
+    with pytest.raises(PluginCallInterrupted):
+        verifier(doing("pass"), [])
 
 
 def test_what_is_no_json_is_refused_before_it_is_sent(made):
