@@ -97,7 +97,10 @@ def _judged_before(ledger: Ledger, candidate: RunConditions, parent: RunConditio
     """Two runs that are judged until a rule likes them have not been judged by that rule."""
     earlier = ledger.of_pair(candidate.identity, parent.identity)
     if earlier:
-        verdicts = ", ".join(look.verdict for look in earlier)
+        swapped = " with the sides swapped"
+        verdicts = ", ".join(
+            f"{look.verdict}{'' if look.runs[0].identity == candidate.identity else swapped}" for look in earlier
+        )
         yield f"earlier gates on these same two runs: {len(earlier)} ({verdicts}); only the rule chosen first counts"
 
 
