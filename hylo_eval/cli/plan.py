@@ -181,8 +181,8 @@ def _print_noise(out: Console, noise: MeasuredNoise) -> None:
     out.print(f"noise floor: {floor_words(floor)}")
     if noise.same_draws:
         out.print(
-            "both are the same repetition, so the agent drew the same random numbers in both: this is the simulator's "
-            "noise; for the policy's too: hylo-eval run --replicates 2"
+            "both are the same repetition: the agent was given the same seeds, so what they decide is no part of this "
+            "noise; hylo-eval run --replicates 2 gives each run its own"
         )
     if floor.two_sided_p <= 0.05:
         out.print(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,7 @@ def report(**options: Any) -> int:
         summaries = [summarise_run(record, read=progress.finished) for record in records]
     finally:
         progress.close()
-    rivals = [_rival(folders, summaries, place, allow=options["allow"]) for place in range(1, len(folders))]
+    rivals = [_rival(folders, summaries, place, options) for place in range(1, len(folders))]
     page = render_page(
         summaries,
         rivals,
@@ -91,7 +91,9 @@ MAX_RUNS = 5
 """Runs on one page: each has a colour of its own."""
 
 
-def _rival(folders: Sequence[RunFolder], summaries: Sequence[RunSummary], place: int, *, allow: Sequence[str]) -> Rival:
+def _rival(
+    folders: Sequence[RunFolder], summaries: Sequence[RunSummary], place: int, options: Mapping[str, Any]
+) -> Rival:
     """The first run's comparison with another; where it is refused, the page says why."""
     from hylo_eval.compare.comparability import EvidenceRefused
     from hylo_eval.report.discordant import compare_episodes
@@ -99,7 +101,7 @@ def _rival(folders: Sequence[RunFolder], summaries: Sequence[RunSummary], place:
     refused: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     try:
-        sections = _compare(folders[0], folders[place], allow)
+        sections = _compare(folders[0], folders[place], options["allow"], options["run_root"])
     except EvidenceRefused as error:
         refused = tuple(f"{item.name}: {item.sentence}" for item in error.differences)
     except EvalError as error:
@@ -108,16 +110,19 @@ def _rival(folders: Sequence[RunFolder], summaries: Sequence[RunSummary], place:
     return compare_episodes(summaries[0], summaries[place], place, sections=sections, refused=refused)
 
 
-def _compare(candidate: RunFolder, parent: RunFolder, allow: Sequence[str]) -> tuple[Section, ...]:
+def _compare(candidate: RunFolder, parent: RunFolder, allow: Sequence[str], run_root: Path) -> tuple[Section, ...]:
+    from hylo_eval.cli.compare import keep_record
     from hylo_eval.compare.comparability import pair_evidence
     from hylo_eval.compare.summary import metric_of, summarise_binary
     from hylo_eval.evaluation.comparing import read_evidence
+    from hylo_eval.report.documents import compare_document
     from hylo_eval.report.sections import binary_sections
 
-    evidence = pair_evidence(
-        read_evidence(candidate), read_evidence(parent), allow=allow, intersect=False, unfinished_refused=False
-    )
-    return binary_sections(summarise_binary(evidence, metric_of(evidence, "success")))
+    # As for `compare`: a test of runs that go on is a look that nobody declared.
+    evidence = pair_evidence(read_evidence(candidate), read_evidence(parent), allow=allow, unfinished_refused=True)
+    summary = summarise_binary(evidence, metric_of(evidence, "success"))
+    keep_record(run_root, compare_document(evidence, summary))
+    return binary_sections(summary)
 
 
 def _write(path: Path, page: bytes) -> None:

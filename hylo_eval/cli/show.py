@@ -117,6 +117,8 @@ def _print_log(log: LogHeader) -> None:
     )
     if settings := settings_words(agent_name_of(log.eval.manifest).agent_settings):
         out.print(f"settings of the agent: {printable_line(settings)}")
+    if (replicate := log.eval.manifest.get("replicate")) is not None:
+        out.print(f"repetition: {printable_line(str(replicate))}")
     if stats.started_at:
         out.print(f"from {printable_line(stats.started_at)} to {printable_line(stats.finished_at)}")
     headers = ("score", "mean", "95 % interval", "scored", "abstained")

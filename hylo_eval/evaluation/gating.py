@@ -97,7 +97,10 @@ def _judged_before(ledger: Ledger, candidate: RunConditions, parent: RunConditio
     """Two runs that are judged until a rule likes them have not been judged by that rule."""
     earlier = ledger.of_pair(candidate.identity, parent.identity)
     if earlier:
-        verdicts = ", ".join(look.verdict for look in earlier)
+        swapped = " with the sides swapped"
+        verdicts = ", ".join(
+            f"{look.verdict}{'' if look.runs[0].identity == candidate.identity else swapped}" for look in earlier
+        )
         yield f"earlier gates on these same two runs: {len(earlier)} ({verdicts}); only the rule chosen first counts"
 
 
@@ -119,13 +122,22 @@ def _selections(ledger: Ledger, candidate: RunConditions, confirms: str | None) 
     if confirms is not None:
         yield f"this is the one confirmation of selection {confirms}, which chose the candidate"
         return
-    for look in ledger.looks:
-        if look.kind != "select" or look.benchmark_digest != candidate.benchmark.digest:
-            continue
-        if look.chosen == candidate.agent_digest:
-            yield f"selection {look.id} chose the candidate: --confirms {look.id} makes a gate its confirmation"
-        elif any(run.agent_digest == candidate.agent_digest for run in look.runs):
-            yield f"selection {look.id} did not choose the candidate, but another of its {len(look.runs)} agents"
+    found = [look for look in ledger.looks if look.kind == "select" and _took_part(look, candidate)]
+    if not found:
+        return
+    look = found[-1]
+    before = "" if len(found) == 1 else f"; earlier selections with it: {len(found) - 1}"
+    if look.split == candidate.benchmark.split:
+        yield f"selection {look.id} was made on this split: what made it choose is no confirmation{before}"
+    elif look.chosen == candidate.agent_digest:
+        yield f"selection {look.id} chose the candidate: --confirms {look.id} makes a gate its confirmation{before}"
+    else:
+        yield f"selection {look.id} did not choose the candidate, but another of its {len(look.runs)} agents{before}"
+
+
+def _took_part(look: RecordedLook, candidate: RunConditions) -> bool:
+    agents = {look.chosen, *(run.agent_digest for run in look.runs)}
+    return look.benchmark_digest == candidate.benchmark.digest and candidate.agent_digest in agents
 
 
 def _require_choice(ledger: Ledger, record_id: str, evidence: PairedEvidence) -> None:

@@ -40,7 +40,7 @@ class MeasuredNoise:
 
     Attributes:
         floor: How far its two runs differ.
-        same_draws: Whether the agent drew the same random numbers in both, so that they tell nothing of its own noise.
+        same_draws: Whether the agent was given the same seeds in both, so that they tell nothing of what those decide.
     """
 
     floor: NoiseFloor

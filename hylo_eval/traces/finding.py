@@ -69,6 +69,7 @@ def _runs_in(folders: Iterable[Path]) -> list[Path]:
 
 def _no_run(name: str, run_root: Path) -> EvalError:
     known = [path.name for path in run_root.iterdir() if path.is_dir()] if run_root.is_dir() else []
-    return EvalError(
-        f"there is no run {name!r}{did_you_mean(name, known)}", fix=f"name a run folder, or a run in {run_root}"
-    )
+    fix = f"name a run folder, or a run in {run_root}"
+    if any(path.is_dir() for path in (Path(f"{name}-r1"), run_root / f"{name}-r1")):
+        fix = f"it was run in repetitions: --replicates K for all of them, or name one, {name}-r1"
+    return EvalError(f"there is no run {name!r}{did_you_mean(name, known)}", fix=fix)

@@ -1,4 +1,4 @@
-"""``docs/gate.md``: its examples run, and it names what there is."""
+"""``docs/gate.md`` and the README's examples for CI: they run, and the page names what there is."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from hylo_eval.evaluation.gate_policy import make_policy, read_policy
 
 REPOSITORY = Path(__file__).parents[3]
 TEXT = (REPOSITORY / "docs" / "gate.md").read_text(encoding="utf-8")
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
+def blocks(language: str, text: str = TEXT) -> list[str]:
     """The fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def steps() -> dict[str, list[str]]:
     """The shell steps of each example; installing is the test environment's business."""
     yaml = pytest.importorskip("yaml")
-    github, gitlab = (yaml.safe_load(block) for block in blocks("yaml"))
+    github, gitlab = (yaml.safe_load(block) for block in blocks("yaml", README))
     shell = [step["run"] for step in github["jobs"]["gate"]["steps"] if step.get("name") in ("evaluate", "gate")]
     return {"github": shell, "gitlab": gitlab["gate"]["script"]}
 

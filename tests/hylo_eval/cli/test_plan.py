@@ -115,7 +115,7 @@ def test_runs_that_agree_everywhere_have_a_floor_of_nothing_and_an_upper_end(hyl
     # Nobody has seen 20 agreements in a row with a probability below 2.5 % while (1 - s)**20 > 0.025: s < 16.8 %.
     assert "disagree in 0 of 20 pairs, 0.0 %; 95 % interval 0.0 % to 16.8 %" in done.out
     assert "on 20 pairs noise alone reaches no difference with a probability above 0.05, and 15.0 points" in done.out
-    assert "both are the same repetition, so the agent drew the same random numbers in both" in done.out
+    assert "both are the same repetition: the agent was given the same seeds" in done.out
     [record] = (tmp_path / "comparisons").iterdir()
     assert json.loads(record.read_text())["noise_floor"]["effect"] == 0.0
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.runs import keys, unit, write_run
+from hylo_eval.evaluation.ledger_files import read_ledger
+from tests.runs import keys, unfinish, unit, write_run
 
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
@@ -39,6 +40,19 @@ def test_two_runs_are_compared_and_their_discordant_pairs_listed(report: Any, tm
     assert "4: 1 wins, 0 losses, 3 ties" in page
     assert "Discordant pairs (1)" in page
     assert '<a href="#pair=1,1,1">unit/task#1</a></td><td>a</td><td>step 1: success</td>' in page
+
+
+def test_a_comparison_on_a_page_is_a_look(report: Any, tmp_path: Path) -> None:
+    """It is on record for the next gate; a page of one run shows no test, nor one of runs that go on."""
+    report("a")
+    assert not (tmp_path / "comparisons").exists()
+    report("a", "b")
+    [look] = read_ledger(tmp_path).looks
+    assert (look.kind, [run.run_id for run in look.runs]) == ("compare", ["a", "b"])
+    unfinish(tmp_path / "b", 2)
+    assert report("a", "b").code == 0
+    assert "McNemar" not in (tmp_path / "report.html").read_text()
+    assert len(read_ledger(tmp_path).looks) == 1
 
 
 def test_runs_that_are_not_comparable_are_shown_without_a_test(report: Any, tmp_path: Path) -> None:

@@ -147,6 +147,31 @@ def test_the_same_command_goes_on(run: Any, tmp_path: Path) -> None:
     assert (tmp_path / "runs" / "night-r3" / "evallog.json").exists()
 
 
+def test_the_parts_of_a_repetition_make_that_repetition(run: Any, hylo: Any, tmp_path: Path) -> None:
+    """And parts of two repetitions make none."""
+    root = tmp_path / "runs"
+    for part in (1, 2):
+        assert run("--replicate", 2, "--shard", f"{part}/2", "--run-id", f"part-{part}", "--episodes", 6).code == 0
+    done = hylo("merge", root / "part-1", root / "part-2", "--run-root", root, "-o", "whole")
+    assert done.code == 0, done.err
+    assert run("--replicate", 2, "--run-id", "alone", "--episodes", 6).code == 0
+    assert successes(root / "whole") == successes(root / "alone")
+    assert json.loads((root / "whole" / "manifest.json").read_text())["replicate"] == 2
+    assert "repetition: 2" in hylo("show", "whole", "--run-root", root).out
+    assert run("--replicate", 3, "--shard", "2/2", "--run-id", "other", "--episodes", 6).code == 0
+    done = hylo("merge", root / "part-1", root / "other", "--run-root", root, "-o", "mixed")
+    assert done.code == 2
+    assert "replicate: 2 there, 3 here" in done.err
+
+
+def test_the_name_of_all_repetitions_is_no_run(run: Any, hylo: Any, tmp_path: Path) -> None:
+    """With how it is used."""
+    assert run("--replicates", 2, "--run-id", "night", "--episodes", 2).code == 0
+    done = hylo("compare", "night", "night-r1", "--run-root", tmp_path / "runs")
+    assert done.code == 2
+    assert "it was run in repetitions: --replicates K for all of them, or name one, night-r1" in done.err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
