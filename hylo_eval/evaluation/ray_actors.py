@@ -23,8 +23,8 @@ from hylo_core.trace import INFRASTRUCTURE
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.activity import WorkerActivity
 from hylo_eval.evaluation.executor import Work, report_activity
-from hylo_eval.evaluation.local_processes import MAX_FAILED_STARTS, MAX_LOST_IN_A_ROW
-from hylo_eval.evaluation.lost_episode import outcome_of_lost
+from hylo_eval.evaluation.losses import MAX_FAILED_STARTS, MAX_LOST_IN_A_ROW
+from hylo_eval.evaluation.lost_episode import Loss, LostEpisodes
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.remote_worker import RemoteWorker
 from hylo_eval.evaluation.worker_limits import WorkerLimits
@@ -226,20 +226,17 @@ class RayActors:
             path.with_name(path.name + PARTIAL).write_bytes(trace)
         if self._setup is None:
             raise EvalError("an outcome before the first worker was ready")
-        return outcome_of_lost(
-            work.instance(lease.key),
-            lease.attempt,
-            run=work.run,
-            benchmark=self._recipe.benchmark,
-            setup=self._setup,
+        loss = Loss(
             phase=event.get("phase", "record"),
             what=f"{seat.name} {event.get('what', 'sent no trace')}",
             words=event.get("words", ""),
             breached=bool(event.get("breached")),
             started_at=seat.leased_at,
             worker=seat.name,
-            fsync=self._recipe.fsync,
         )
+        recipe = self._recipe
+        lost = LostEpisodes(run=work.run, benchmark=recipe.benchmark, setup=self._setup, fsync=recipe.fsync)
+        return lost.outcome(work.instance(lease.key), lease.attempt, loss)
 
     def _interrupt(self, work: Work) -> None:
         busy = [seat for seat in self._seats if seat.lease is not None]

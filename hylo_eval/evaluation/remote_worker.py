@@ -73,7 +73,7 @@ class RemoteWorker:
         if process is None:
             raise EvalError(f"{self._name} has no worker")
         wanted = TaskInstance.from_dict(instance)
-        process.assign(wanted, attempt)
+        process.assign((wanted, attempt))
         event = self._next_event(process)
         path = self._run.trace(episode_id(wanted.key, attempt))
         for written in (path, path.with_name(path.name + PARTIAL)):

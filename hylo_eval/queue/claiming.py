@@ -26,6 +26,7 @@ FROM leases LEFT JOIN owners ON owners.number = leases.owner ORDER BY leases.pos
 _CHOSEN = "SELECT items.position, key, name, attempt FROM items JOIN tasks ON tasks.id = items.task "
 _LOWEST = _CHOSEN + "WHERE state = 'pending' ORDER BY items.position LIMIT 1"
 _FIRST_OF_TASK = _CHOSEN + "WHERE state = 'pending' AND task = ? ORDER BY place LIMIT 1"
+_MORE_OF_TASK = _CHOSEN + "WHERE state = 'pending' AND task = ? ORDER BY place LIMIT ?"
 _FULLEST = "SELECT id FROM tasks WHERE pending > 0 ORDER BY pending DESC LIMIT 1"
 _TAKE = "UPDATE items SET state = 'leased', attempt = ? WHERE position = ?"
 _ADD_LEASE = """
@@ -100,6 +101,11 @@ def choose(connection: sqlite3.Connection, prefer: int | None, *, in_order: bool
             return row
     fullest = connection.execute(_FULLEST).fetchone()
     return None if fullest is None else connection.execute(_FIRST_OF_TASK, fullest).fetchone()
+
+
+def more_of_task(connection: sqlite3.Connection, task: int, count: int) -> list[tuple[int, str, str, int]]:
+    """Up to so many pending items of a task, as :func:`choose` gives them."""
+    return connection.execute(_MORE_OF_TASK, (task, count)).fetchall()
 
 
 def take(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -206,6 +207,34 @@ class RunQueue:
             lease = Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
         self._owners[owner.id] = number
         return lease
+
+    def claim_more(self, owner: Owner, task: str, count: int) -> list[Lease]:
+        """Lease up to so many further items of a task, in one transaction: for whoever holds one of them already."""
+        rules, machine = self._settings.rules, self._machine
+        leases: list[Lease] = []
+        with self._file.writing() as connection:
+            number = self._owners.get(owner.id) or _add_owner(connection, owner)
+            known = self._task(connection, task)
+            found = [] if known is None else claiming.more_of_task(connection, known, count)
+            for position, key, name, attempts in found:
+                expires = claiming.take(connection, position, attempts + 1, number, machine, rules)
+                leases.append(
+                    Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
+                )
+        return leases
+
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """Have what this thread writes until the context is left be one transaction: all of it is kept, or nothing.
+
+        For many short episodes at a time; nothing that takes long belongs inside, since others wait.
+        """
+        try:
+            with self._file.together():
+                yield
+        except BaseException:
+            self._owners.clear()  # their rows may be among what was undone
+            raise
 
     def renew(self, owner: Owner) -> int:
         """Prolong the leases of an owner that have not expired; returns how many those are."""

@@ -36,7 +36,7 @@ class Ending(StrEnum):
     LOST = "lost"
     """The lease expired or its process is gone; counted as a failure of the infrastructure."""
     RELEASED = "released"
-    """The operator stopped it; not counted."""
+    """Given back before it had an outcome, because the operator stopped it or it was not begun; not counted."""
     DEMOTED = "demoted"
     """It had ended with an outcome, whose trace was found missing or damaged later."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import orjson
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,9 @@ from hylo_eval.traces import start_form
 from hylo_eval.traces.start_form import encode_start
 from hylo_eval.traces.writer import end_form
 from tests.episodes import instance
+
+if TYPE_CHECKING:
+    import pytest
 
 BENCHMARK = BenchmarkRef(id="b", version="1", digest="none", split="heldout")
 layouts = st.sampled_from([ArrayLayout(), ArrayLayout(shape=(3,)), ArrayLayout(dtype="text")])
