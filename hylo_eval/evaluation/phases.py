@@ -91,6 +91,10 @@ class PhaseBoard:
         os.close(self.descriptor)
 
 
+SHORTEST_DEADLINE: Final = 0.2
+"""Seconds: a shorter one could not be told from this one."""
+
+
 @attrs.frozen(kw_only=True)
 class Deadlines:
     """Seconds of wall-clock time that one phase may take before the worker is ended.
@@ -111,8 +115,11 @@ class Deadlines:
 
     def __attrs_post_init__(self) -> None:
         for name, seconds in attrs.asdict(self).items():
-            if not 0.0 < seconds < float("inf"):
-                raise EvalError(f"the deadline of {name} must be a positive number of seconds, not {seconds!r}")
+            if not SHORTEST_DEADLINE <= seconds < float("inf"):
+                raise EvalError(
+                    f"the deadline of {name} must be at least {SHORTEST_DEADLINE:g} seconds, for that is how often "
+                    f"it is looked at, not {seconds!r}"
+                )
 
     def of(self, phase: str) -> float | None:
         """The deadline of a phase of :data:`hylo_core.trace.PHASES`; None where there is none."""

@@ -40,16 +40,18 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 _END_LEASE = "DELETE FROM leases WHERE position = ?"
 _RELEASE = "UPDATE items SET state = 'pending' WHERE position = ?"
 _SEND_BACK = """
-UPDATE items SET state = 'pending', failures = failures + 1,
+UPDATE items SET state = 'pending', failures = failures + ?,
     place = (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'back') + ?
 WHERE position = ?
 """
 _END = "UPDATE items SET state = ?, result = ?, failures = failures + ? WHERE position = ?"
 _FAILURES = "SELECT failures FROM items WHERE position = ?"
+_LOSSES = f"SELECT position, COUNT(*) FROM attempts WHERE ending = '{Ending.LOST}' GROUP BY position"  # noqa: S608 - ours
 
 
 def recover(connection: sqlite3.Connection, machine: Machine, rules: Rules) -> None:
-    """Take the items of lost leases back: each such attempt counts as a failure of the infrastructure."""
+    """Take the items of lost leases back; losses are counted apart from failures that somebody saw."""
+    losses: dict[int, int] | None = None
     for position, attempt, claimed_at, expires, expires_wall, *columns in connection.execute(_LEASED).fetchall():
         owner = owner_of(columns)
         reason = lost_because(owner, expires, expires_wall, machine, rules)
@@ -57,7 +59,11 @@ def recover(connection: sqlite3.Connection, machine: Machine, rules: Rules) -> N
             started = claimed_at if isinstance(claimed_at, float) else 0.0
             seconds = max(0.0, machine.wall_seconds() - started) if started else 0.0
             outcome = Outcome.without_trace(LOST_STATUS, reason, started_at=started, seconds=seconds)
-            fail(connection, position, attempt, columns[0], outcome, rules, machine, Ending.LOST)
+            if losses is None:
+                losses = dict(connection.execute(_LOSSES).fetchall())
+            abstains = losses.get(position, 0) + 1 >= rules.max_losses
+            now = machine.wall_seconds()
+            _fail(connection, position, attempt, columns[0], outcome, now, Ending.LOST, abstains=abstains)
 
 
 def lost_because(owner: Owner | None, expires: object, expires_wall: object, machine: Machine, rules: Rules) -> str:
@@ -174,15 +180,31 @@ def fail(
     outcome: Outcome,
     rules: Rules,
     machine: Machine,
-    ending: Ending = Ending.RETRIED,
 ) -> State:
     """Count a failure of the infrastructure: the item goes to the back, or is abstained."""
     (failures,) = connection.execute(_FAILURES, (position,)).fetchone()
-    if failures + 1 >= rules.max_attempts:
-        number = record(connection, position, attempt, owner, Ending.ABSTAINED, outcome, machine.wall_seconds())
-        end(connection, position, State.ABSTAINED, number, failed=True)
+    abstains = failures + 1 >= rules.max_attempts
+    now = machine.wall_seconds()
+    return _fail(connection, position, attempt, owner, outcome, now, Ending.RETRIED, abstains=abstains)
+
+
+def _fail(
+    connection: sqlite3.Connection,
+    position: int,
+    attempt: int,
+    owner: object,
+    outcome: Outcome,
+    now: float,
+    ending: Ending,
+    *,
+    abstains: bool,
+) -> State:
+    was_seen = ending is Ending.RETRIED
+    if abstains:
+        number = record(connection, position, attempt, owner, Ending.ABSTAINED, outcome, now)
+        end(connection, position, State.ABSTAINED, number, failed=was_seen)
         return State.ABSTAINED
-    number = record(connection, position, attempt, owner, ending, outcome, machine.wall_seconds())
+    number = record(connection, position, attempt, owner, ending, outcome, now)
     connection.execute(_END_LEASE, (position,))
-    connection.execute(_SEND_BACK, (number, position))
+    connection.execute(_SEND_BACK, (int(was_seen), number, position))
     return State.PENDING
