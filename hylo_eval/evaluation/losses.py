@@ -38,7 +38,7 @@ class Losses:
         Raises:
             EvalError: So many were lost in a row that no single episode is to blame.
         """
-        outcome = self._lost(work, setup).outcome_of_worker(work.instance(lease.key), lease.attempt, loss)
+        outcome = self.among(work, setup).outcome_of_worker(work.instance(lease.key), lease.attempt, loss)
         if outcome is None:
             work.queue.release(lease)
         else:
@@ -48,7 +48,7 @@ class Losses:
     def settle_told_to_stop(self, work: Work, setup: RunSetup, lease: Lease, *, worker: str, since: float) -> None:
         """The same of a worker that says it was stopped. It is not counted: the next one is as well as this one was."""
         loss = Loss(phase="step", what=TOLD_TO_STOP, started_at=since, worker=worker)
-        lost = self._lost(work, setup)
+        lost = self.among(work, setup)
         work.settle(lease, lost.outcome_of_told_to_stop(work.instance(lease.key), lease.attempt, loss))
 
     def count(self, what: str) -> None:
@@ -64,6 +64,7 @@ class Losses:
                 fix="mend what ends them and continue the run; what is finished is kept",
             )
 
-    def _lost(self, work: Work, setup: RunSetup) -> LostEpisodes:
+    def among(self, work: Work, setup: RunSetup) -> LostEpisodes:
+        """What gives the lost attempts of a run their outcomes."""
         recipe = self._recipe
         return LostEpisodes(run=work.run, benchmark=recipe.benchmark, setup=setup, fsync=recipe.fsync)

@@ -17,6 +17,7 @@ import attrs
 
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.errors import EvalError
+from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.supervisor import WorkerProcess
@@ -75,6 +76,10 @@ class RemoteWorker:
         wanted = TaskInstance.from_dict(instance)
         process.assign((wanted, attempt))
         event = self._next_event(process)
+        if event["type"] == "cancelled" and not self._interrupted:
+            # Nobody here told it to stop: its own agent or simulator may have.
+            self.close()
+            event = {"type": "lost", "phase": "step", "what": TOLD_TO_STOP, "words": "", "breached": False}
         path = self._run.trace(episode_id(wanted.key, attempt))
         for written in (path, path.with_name(path.name + PARTIAL)):
             if written.exists():
