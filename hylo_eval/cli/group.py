@@ -73,7 +73,7 @@ def with_plain_numbers(command: click.Command) -> click.Command:
     That is other scripts' digits, and underscores between them.
     """
     for parameter in command.params:
-        kind = parameter.type
+        kind: Any = parameter.type
         is_number = isinstance(kind, (click.types.IntParamType, click.types.FloatParamType))
         if is_number and "convert" not in vars(kind):
             # A copy: one type stands for the options of many commands, also of other programs in this process.
@@ -84,7 +84,7 @@ def with_plain_numbers(command: click.Command) -> click.Command:
 
 def _plain_number(
     convert: Callable[..., Any],
-    kind: click.ParamType,
+    kind: Any,
     value: Any,
     param: click.Parameter | None,
     ctx: click.Context | None,

@@ -172,6 +172,8 @@ class LocalProcesses:
         if seat.process is None:
             raise ValueError("only a worker can be given something to do")
         instance = work.instance(lease.key)
+        if seat.task != lease.task:
+            seat.pace = None  # another env has yet to be made, and its episodes may be long ones
         seat.task = lease.task
         work.begin(instance, lease.attempt, seat.name)
         seat.number = seat.process.assign((instance, lease.attempt))

@@ -78,8 +78,8 @@ class RemoteWorker:
         event = self._next_event(process)
         if event["type"] == "cancelled" and not self._interrupted:
             # Nobody here told it to stop: its own agent or simulator may have.
-            self.close()
-            event = {"type": "lost", "phase": "step", "what": TOLD_TO_STOP, "words": "", "breached": False}
+            self.recycle()
+            event = dict[str, Any](type="lost", phase="step", what=TOLD_TO_STOP, words="", breached=False)
         path = self._run.trace(episode_id(wanted.key, attempt))
         for written in (path, path.with_name(path.name + PARTIAL)):
             if written.exists():
@@ -93,12 +93,13 @@ class RemoteWorker:
         if self._process is not None:
             self._process.ask_to_stop(interrupt=True)
 
+    def close(self) -> None:
+        """End the worker, in time for it to close its env, and remove what it wrote here; nothing is run after that."""
+        self.recycle()
+        self._folder.cleanup()
+
     def recycle(self) -> None:
         """Let the worker close its env and end; the next episode starts another."""
-        self.close()
-
-    def close(self) -> None:
-        """End the worker, in time for it to close its env."""
         process, self._process = self._process, None
         if process is None:
             return
