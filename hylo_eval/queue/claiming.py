@@ -28,6 +28,9 @@ _LOWEST = _CHOSEN + "WHERE state = 'pending' ORDER BY items.position LIMIT 1"
 _FIRST_OF_TASK = _CHOSEN + "WHERE state = 'pending' AND task = ? ORDER BY place LIMIT 1"
 _MORE_OF_TASK = _CHOSEN + "WHERE state = 'pending' AND task = ? ORDER BY place LIMIT ?"
 _FULLEST = "SELECT id FROM tasks WHERE pending > 0 ORDER BY pending DESC LIMIT 1"
+_ADD_OWNER = """
+INSERT OR IGNORE INTO owners (id, host, pid, boot_id, started, pid_namespace) VALUES (?, ?, ?, ?, ?, ?)
+"""
 _TAKE = "UPDATE items SET state = 'leased', attempt = ? WHERE position = ?"
 _ADD_LEASE = """
 INSERT INTO leases (position, attempt, owner, claimed_at, expires, expires_wall) VALUES (?, ?, ?, ?, ?, ?)
@@ -112,6 +115,14 @@ def choose(connection: sqlite3.Connection, prefer: int | None, *, in_order: bool
 def more_of_task(connection: sqlite3.Connection, task: int, count: int) -> list[tuple[int, str, str, int]]:
     """Up to so many pending items of a task, as :func:`choose` gives them."""
     return connection.execute(_MORE_OF_TASK, (task, count)).fetchall()
+
+
+def add_owner(connection: sqlite3.Connection, owner: Owner) -> int:
+    """Put an owner on record; returns its number."""
+    values = (owner.id, owner.host, owner.pid, owner.boot_id, owner.started, owner.pid_namespace)
+    connection.execute(_ADD_OWNER, values)
+    (number,) = connection.execute("SELECT number FROM owners WHERE id = ?", (owner.id,)).fetchone()
+    return number
 
 
 def take(

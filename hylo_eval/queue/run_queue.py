@@ -45,9 +45,6 @@ _RENEW = """
 UPDATE leases SET expires = ?, expires_wall = ?
 WHERE owner = (SELECT number FROM owners WHERE id = ?) AND expires > ?
 """
-_ADD_OWNER = """
-INSERT OR IGNORE INTO owners (id, host, pid, boot_id, started, pid_namespace) VALUES (?, ?, ?, ?, ?, ?)
-"""
 _ENDS = "SELECT id, ended_at FROM attempts ORDER BY id DESC"
 _DEMOTE_ATTEMPT = "UPDATE attempts SET ending = ?, error = ? WHERE id = ?"
 _DEMOTE_ITEM = "UPDATE items SET state = 'pending', result = NULL WHERE position = ?"
@@ -202,7 +199,7 @@ class RunQueue:
             if chosen is None:
                 return None
             position, key, name, attempts = chosen
-            number = self._owners.get(owner.id) or _add_owner(connection, owner)
+            number = self._owners.get(owner.id) or claiming.add_owner(connection, owner)
             expires = claiming.take(connection, position, attempts + 1, number, machine, rules)
             lease = Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
         self._owners[owner.id] = number
@@ -213,7 +210,7 @@ class RunQueue:
         rules, machine = self._settings.rules, self._machine
         leases: list[Lease] = []
         with self._file.writing() as connection:
-            number = self._owners.get(owner.id) or _add_owner(connection, owner)
+            number = self._owners.get(owner.id) or claiming.add_owner(connection, owner)
             known = self._task(connection, task)
             found = [] if known is None else claiming.more_of_task(connection, known, count)
             for position, key, name, attempts in found:
@@ -391,13 +388,6 @@ def _first_recent(connection: sqlite3.Connection, seconds: float) -> int:
             break
         first = number
     return first
-
-
-def _add_owner(connection: sqlite3.Connection, owner: Owner) -> int:
-    values = (owner.id, owner.host, owner.pid, owner.boot_id, owner.started, owner.pid_namespace)
-    connection.execute(_ADD_OWNER, values)
-    (number,) = connection.execute("SELECT number FROM owners WHERE id = ?", (owner.id,)).fetchone()
-    return number
 
 
 def _demote(connection: sqlite3.Connection, key: str, reason: str) -> bool:
