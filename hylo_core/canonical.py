@@ -16,6 +16,9 @@ MAX_SAFE_INTEGER = 2**53 - 1
 MAX_DEPTH = 64
 """Deepest nesting a contract accepts: far above any real task, far below the interpreter's recursion limit."""
 
+LEAVES = frozenset({str, int, float, bool, type(None)})
+"""The types of JSON values that hold no others; the check for one is much cheaper than that for a mapping."""
+
 _EXPONENT_FROM = 1e21
 """From here on RFC 8785 writes a number with an exponent, and readers take it for a float."""
 
@@ -51,16 +54,29 @@ def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C90
                 )
         case list() | tuple():
             for index, item in enumerate(cast("list[Any]", value)):
-                check_json(item, f"{path}[{index}]", depth + 1)
+                if not _is_plain(item):
+                    check_json(item, f"{path}[{index}]", depth + 1)
         case Mapping():
             for key, item in cast("Mapping[Any, Any]", value).items():
-                _check_key(key, path)
-                check_json(item, join(path, key), depth + 1)
+                if type(key) is not str or not key.isascii():
+                    _check_key(key, path)
+                if not _is_plain(item):
+                    check_json(item, join(path, key), depth + 1)
         case _:
             raise ContractError(
                 f"holds a {type(value).__name__}; only JSON values are allowed (convert it explicitly)",
                 path=path,
             )
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a leaf is certainly JSON; most are, and then nobody needs the path of it."""
+    kind: type[Any] = type(value)
+    if kind is str:
+        return value.isascii()
+    if kind is int or kind is float:
+        return -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER  # NaN is not
+    return value is None or kind is bool
 
 
 def canonical_json(value: Any) -> bytes:
@@ -119,6 +135,8 @@ def _check_text(text: str, path: str) -> None:
 
 def _plain(value: Any) -> Any:
     """Frozen mappings and tuples as the dicts and lists that rfc8785 knows."""
+    if type(value) in LEAVES:
+        return value
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in cast("list[Any]", value)]
     if isinstance(value, Mapping):

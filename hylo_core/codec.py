@@ -18,7 +18,7 @@ import cattrs
 from cattrs.errors import BaseValidationError, ForbiddenExtraKeysError
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
-from hylo_core.canonical import describe
+from hylo_core.canonical import LEAVES, describe
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, thaw
 
@@ -171,6 +171,8 @@ def _thaw_members(converter: cattrs.Converter, value: Mapping[str, Any]) -> dict
 
 def _thaw_member(converter: cattrs.Converter, value: Any) -> Any:
     """As :func:`thaw`, for a mapping that may hold contracts, also in mappings below it."""
+    if type(value) in LEAVES:
+        return value
     if isinstance(value, Mapping):
         return _thaw_members(converter, cast("Mapping[str, Any]", value))
     return converter.unstructure(value) if attrs.has(value.__class__) else thaw(value)

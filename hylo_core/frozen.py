@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar, cast
 
-from hylo_core.canonical import check_json, describe
+from hylo_core.canonical import LEAVES, check_json, describe
 from hylo_core.errors import ContractError
 
 V_co = TypeVar("V_co", covariant=True)
@@ -31,6 +31,19 @@ class FrozenMapping(Mapping[str, V_co]):
 
     def __len__(self) -> int:
         return len(self._members)
+
+    # What Mapping makes of the three above does the same, ten times as slowly.
+    def keys(self) -> KeysView[str]:
+        """A view of the keys."""
+        return self._members.keys()
+
+    def values(self) -> ValuesView[V_co]:
+        """A view of the values."""
+        return self._members.values()
+
+    def items(self) -> ItemsView[str, V_co]:
+        """A view of the members."""
+        return self._members.items()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a frozen mapping cannot be changed (tried to set {name!r})")
@@ -68,6 +81,8 @@ def freeze_mapping(path: str) -> Any:
 
 def thaw(value: Any) -> Any:
     """A mutable copy of a frozen value: plain dicts and lists, as :mod:`json` knows them."""
+    if type(value) in LEAVES:
+        return value
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
         return {key: thaw(item) for key, item in members.items()}
@@ -78,6 +93,8 @@ def thaw(value: Any) -> Any:
 
 
 def _freeze(value: Any) -> Any:
+    if type(value) in LEAVES:
+        return value
     if isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
         return FrozenMapping({key: _freeze(item) for key, item in members.items()})

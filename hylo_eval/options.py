@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from hylo_core.contract import describe
 from hylo_eval.errors import EvalError
+from hylo_eval.numerals import is_plain_number
 from hylo_eval.suggest import did_you_mean
 
 NOT_RECORDED = "(not recorded)"
@@ -192,7 +193,7 @@ def _boolean(value: Any) -> bool:
 def _integer(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, str):
+    if isinstance(value, str) and is_plain_number(value):
         with contextlib.suppress(ValueError):
             return int(value)
     raise ValueError(f"must be an integer, not {describe(value)}")
@@ -202,7 +203,7 @@ def _number(value: Any) -> float:
     number = float("nan")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         number = float(value)
-    elif isinstance(value, str):
+    elif isinstance(value, str) and is_plain_number(value):
         with contextlib.suppress(ValueError):
             number = float(value)
     if number - number != 0.0:

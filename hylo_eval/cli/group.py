@@ -6,13 +6,18 @@ inconclusive; 130 stopped by SIGINT or SIGTERM.
 
 from __future__ import annotations
 
+import copy
 import errno
 import os
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NoReturn
 
 import click
+
+from hylo_eval.numerals import is_plain_number
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("hylo_eval.cli.run:run", "Run an agent on a benchmark and write a run folder."),
@@ -62,8 +67,40 @@ THREAD_SECONDS: Final = 10.0
 _OUTPUT_ERRORS: Final = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
 
 
+def with_plain_numbers(command: click.Command) -> click.Command:
+    """Have the numeric options of a command refuse what Python takes for numbers and nobody means.
+
+    That is other scripts' digits, and underscores between them.
+    """
+    for parameter in command.params:
+        kind: Any = parameter.type
+        is_number = isinstance(kind, (click.types.IntParamType, click.types.FloatParamType))
+        if is_number and "convert" not in vars(kind):
+            # A copy: one type stands for the options of many commands, also of other programs in this process.
+            parameter.type = kind = copy.copy(kind)
+            vars(kind)["convert"] = partial(_plain_number, kind.convert, kind)
+    return command
+
+
+def _plain_number(
+    convert: Callable[..., Any],
+    kind: Any,
+    value: Any,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> Any:
+    if isinstance(value, str) and not is_plain_number(value):
+        kind.fail(f"{value!r} is no number in the digits 0 to 9.", param, ctx)
+    return convert(value, param, ctx)
+
+
 class SuggestingGroup(click.Group):
     """A group that suggests a near name for a command it does not have."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One command, whose numbers are written in plain digits."""
+        command = super().get_command(ctx, cmd_name)
+        return None if command is None else with_plain_numbers(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -98,7 +135,7 @@ class LazyGroup(SuggestingGroup):
             return None
         from hylo_core.refs import load_ref
 
-        return load_ref(COMMANDS[cmd_name][0])
+        return with_plain_numbers(load_ref(COMMANDS[cmd_name][0]))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command; click would make an exit with 1, a closed gate, of a reader that has left."""

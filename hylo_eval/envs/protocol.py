@@ -49,6 +49,8 @@ DISAGREEMENT = "disagreement"
 BENCHMARK_FOLDER = "benchmark_folder"
 """The option of a factory whose tasks name files beside the benchmark file: the harness gives that folder (str)."""
 
+_ALL_UNKNOWN = EnvSpec()
+
 
 @runtime_checkable
 class EnvFactory(Protocol):
@@ -75,7 +77,7 @@ class DescribedEnv(Protocol):
 def spec_of(env: object) -> EnvSpec:
     """The env's spec; all unknown where it has none."""
     found = getattr(env, "env_spec", None)
-    return found if isinstance(found, EnvSpec) else EnvSpec()
+    return found if isinstance(found, EnvSpec) else _ALL_UNKNOWN
 
 
 def versions_of(env: object) -> dict[str, str]:

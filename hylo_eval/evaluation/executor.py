@@ -93,18 +93,34 @@ class Work:
             return None
         return self.queue.claim(owner, prefer=prefer, in_order=self.in_order)
 
+    def claim_more(self, owner: Owner, task: str, count: int) -> list[Lease]:
+        """Up to so many further items of a task, if there is time, and if the order does not matter."""
+        if self.in_order or self.until is not None:
+            return []
+        return self.queue.claim_more(owner, task, count)
+
     def others_hold_leases(self) -> bool:
         """Whether something is left that another process works on, and that may come back if it dies."""
         in_time = self.until is None or time.monotonic() < self.until
         return in_time and self.queue.counts()[State.LEASED] > 0
 
     def settle(self, lease: Lease, outcome: Outcome) -> None:
-        """Commit what an attempt came to; an infrastructure failure is tried again while there are tries left."""
+        """Commit what an attempt came to, and tell of it."""
+        self.tell(lease, outcome, self.record(lease, outcome))
+
+    def record(self, lease: Lease, outcome: Outcome) -> State | None:
+        """Commit what an attempt came to; an infrastructure failure is tried again while there are tries left.
+
+        Returns:
+            The state of the item; None where somebody else has taken it over.
+        """
         if outcome.status in INFRASTRUCTURE:
-            state = self.queue.retry(lease, outcome)
-        else:
-            state = State.DONE if self.queue.finish(lease, outcome) else None
-        if state is None:  # somebody else has taken the episode over
+            return self.queue.retry(lease, outcome)
+        return State.DONE if self.queue.finish(lease, outcome) else None
+
+    def tell(self, lease: Lease, outcome: Outcome, state: State | None) -> None:
+        """Tell whoever wants to know what was committed."""
+        if state is None:
             return
         if self.watcher is not None:
             self.watcher.settled(_ended(lease, outcome, state))

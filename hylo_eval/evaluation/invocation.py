@@ -12,6 +12,7 @@ import attrs
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.phases import Deadlines
+from hylo_eval.numerals import is_plain_number
 from hylo_eval.options import NOT_RECORDED, on_record, split_pairs
 from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
@@ -131,6 +132,8 @@ def read_deadlines(pairs: Sequence[str]) -> Deadlines:
             seconds[name] = float(text)
         except ValueError:
             raise EvalError(f"--deadline {name} takes seconds, not {text!r}") from None
+        if not is_plain_number(text):
+            raise EvalError(f"--deadline {name} takes seconds in the digits 0 to 9, not {text!r}")
     return Deadlines(**seconds)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import selectors
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from hylo_core.spec import SpecDifference
@@ -15,7 +15,10 @@ from hylo_eval.errors import EvalError, QueueError
 from hylo_eval.evaluation.activity import activity_of
 from hylo_eval.evaluation.executor import Work, log_path, report_activity
 from hylo_eval.evaluation.guardian import Guardian
-from hylo_eval.evaluation.lost_episode import outcome_of_lost_worker
+from hylo_eval.evaluation.listening import Listening
+from hylo_eval.evaluation.lookahead import GATHER_SECONDS, STALLED_SECONDS, can_wait, wanted_ahead
+from hylo_eval.evaluation.losses import MAX_FAILED_STARTS, Losses
+from hylo_eval.evaluation.lost_episode import Loss
 from hylo_eval.evaluation.phases import IDLE
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.seat import Seat
@@ -27,18 +30,11 @@ from hylo_eval.video.recorder import VideoTally
 POLL_SECONDS: Final = 0.2
 """How often deadlines are looked at."""
 
-STOPPED_SECONDS: Final = 5.0
-"""A gap between two looks from which on this process must have been stopped itself."""
+SIGNAL_SECONDS: Final = 2.0
+"""How long after a worker was told to stop this process may still be: a scheduler signals every process of a job."""
 
 _CLOSE_POLL_SECONDS: Final = 0.02
 _LAST_WORDS_SECONDS: Final = 1.0  # a process that dies closes its pipes a moment before it can be asked how
-
-MAX_FAILED_STARTS: Final = 3
-"""Workers in a row that die before they are ready, after which the run ends: trying on would not help."""
-
-
-MAX_LOST_IN_A_ROW: Final = 20
-"""Workers lost one after the other, whatever they ran, after which the run ends: that is no single bad episode."""
 
 
 class LocalProcesses:
@@ -72,12 +68,11 @@ class LocalProcesses:
         self._seats = [
             Seat(name=f"worker-{index}", environment=device_environment(devices, index)) for index in range(workers)
         ]
-        self._selector = selectors.DefaultSelector()
+        self._listening = Listening(self._seats)
         self._owner = Owner.here()
         self._guardian = Guardian()
         self._setup: RunSetup | None = None
-        self._looked = time.monotonic()
-        self._lost_in_a_row = 0
+        self._losses = Losses(recipe)
 
     def prepare(self, first: TaskSpec) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
         """Start the first worker and have it make the first env and the agent; one that dies is started again."""
@@ -101,8 +96,9 @@ class LocalProcesses:
 
     def _first_event(self, seat: Seat, process: WorkerProcess) -> Mapping[str, Any]:
         while True:
-            for event in self._wait(POLL_SECONDS).get(seat.name, ()):
-                return event
+            for sitting, events in self._listening.wait(POLL_SECONDS):
+                if sitting is seat and events:
+                    return events[0]
             if self._stop is not None and self._stop():
                 raise KeyboardInterrupt("stopped before the first episode")
             self._refuse_slow_start(process)
@@ -129,7 +125,7 @@ class LocalProcesses:
             for seat in self._seats:
                 self._vacate(seat)
             self._guardian.close()
-            self._selector.close()
+            self._listening.close()
 
     def _let_close(self) -> None:
         idle = [seat.process for seat in self._seats if seat.process and seat.ready and seat.lease is None]
@@ -153,77 +149,67 @@ class LocalProcesses:
             lease = work.claim(self._owner, seat.task)
             if lease is None:
                 break
-            seat.lease, seat.leased_at = lease, time.time()
+            seat.hold(lease)
             if seat.process is None:
                 self._start(seat, None).log_to(log_path(work.run, seat.name))
             else:
                 self._assign(work, seat, lease)
+        self._hand_out_ahead(work)
         # A worker that is being replaced works on nothing, but its place will.
         busy = any(seat.lease is not None or seat.leaving for seat in self._seats)
         return busy or work.others_hold_leases()
+
+    def _hand_out_ahead(self, work: Work) -> None:
+        for seat in self._seats:
+            count = wanted_ahead(seat, self._limits)
+            if not count or seat.lease is None or seat.process is None:
+                continue
+            leases = work.claim_more(self._owner, seat.lease.task, count)
+            seat.ahead.extend(leases)
+            seat.process.assign(*((work.instance(lease.key), lease.attempt) for lease in leases))
 
     def _assign(self, work: Work, seat: Seat, lease: Lease) -> None:
         if seat.process is None:
             raise ValueError("only a worker can be given something to do")
         instance = work.instance(lease.key)
+        if seat.task != lease.task:
+            seat.pace = None  # another env has yet to be made, and its episodes may be long ones
         seat.task = lease.task
         work.begin(instance, lease.attempt, seat.name)
-        seat.process.assign(instance, lease.attempt)
+        seat.number = seat.process.assign((instance, lease.attempt))
 
     def _look(self, work: Work) -> None:
         """Wait for something to happen, and see whose time is over."""
-        for name, events in self._wait(POLL_SECONDS).items():
-            seat = next(seat for seat in self._seats if seat.name == name)
-            for event in events:
-                self._take(work, seat, event)
+        if can_wait(self._seats):
+            time.sleep(GATHER_SECONDS)
+        for seat, events in self._listening.wait(POLL_SECONDS):
+            self._take_all(work, seat, events)
         now = time.monotonic()
         for seat in self._seats:
-            if seat.process is None:
-                continue
-            breach = seat.process.breach(self._limits.deadlines, now)
+            if seat.ahead and seat.process is not None and now - seat.begun > STALLED_SECONDS:
+                seat.withdrawn, seat.pace = seat.process.withdraw(), None
+                self._give_back_ahead(work, seat)
+            if seat.cancelled is not None and now - seat.cancelled > SIGNAL_SECONDS:
+                self._lose_cancelled(work, seat)
+            breach = None if seat.process is None else seat.process.breach(self._limits.deadlines, now)
             if breach is None:
                 continue
             what = f"outlasted its deadline of {breach.deadline:g} s in {breach.phase}"
             self._lose(work, seat, phase=breach.phase, what=what, breached=seat.ready and not seat.leaving)
 
-    def _wait(self, seconds: float) -> dict[str, list[dict[str, Any]]]:
-        """The events of each worker; one without a type ``{}`` where a worker is gone."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        for key, _ in self._selector.select(seconds):
-            seat, is_event = key.data
-            process = seat.process
-            if process is None or key.fd not in (process.events, process.output):
+    def _take_all(self, work: Work, seat: Seat, events: Sequence[Mapping[str, Any]]) -> None:
+        for are_outcomes, group in groupby(events, lambda event: event["type"] == "outcome"):
+            if are_outcomes:
+                self._settle(work, seat, [*group])
                 continue
-            if not is_event:
-                if not process.read_output():
-                    self._selector.unregister(process.output)
-                continue
-            events = found.setdefault(seat.name, [])
-            try:
-                events.extend(process.receive())
-            except EOFError:
-                events.append({"type": "gone"})
-                self._selector.unregister(process.events)
-        self._find_ended(found)
-        now = time.monotonic()
-        if now - self._looked > max(STOPPED_SECONDS, 10 * seconds):
-            for seat in self._seats:
-                if seat.process is not None:
-                    seat.process.give_time(now)
-        self._looked = now
-        return found
+            for event in group:
+                self._take(work, seat, event)
 
-    def _find_ended(self, found: dict[str, list[dict[str, Any]]]) -> None:
-        """See who has ended without an end of its events: a child it left behind may hold its pipes open."""
-        for seat in self._seats:
-            process = seat.process
-            if process is None or process.events not in self._selector.get_map() or not process.exited():
-                continue
-            self._selector.unregister(process.events)
-            events = found.setdefault(seat.name, [])
-            with contextlib.suppress(EOFError):
-                events.extend(process.receive())
-            events.append({"type": "gone"})
+    def _lose_cancelled(self, work: Work, seat: Seat) -> None:
+        """A signal reached a worker and not this process: no operator sent it, its own agent or simulator may have."""
+        lease, seat.lease, seat.cancelled = seat.lease, None, None
+        if lease is not None and self._setup is not None:
+            self._losses.settle_told_to_stop(work, self._setup, lease, worker=seat.name, since=seat.leased_at)
 
     def _take(self, work: Work, seat: Seat, event: Mapping[str, Any]) -> None:
         kind = event["type"]
@@ -233,30 +219,45 @@ class LocalProcesses:
             self._read_ready(seat, event)
             if seat.lease is not None:
                 self._assign(work, seat, seat.lease)
-        elif kind == "outcome" and seat.lease is not None and event.get("attempt") == seat.lease.attempt:
-            outcome = _outcome(event.get("outcome"), seat.name)
-            lease, seat.lease = seat.lease, None
+        elif kind == "cancelled" and seat.lease is not None:
+            # A scheduler signals every process of a job, and may reach the workers first.
+            seat.leaving, seat.cancelled = True, time.monotonic()
+            self._give_back_ahead(work, seat)
+        elif kind == "skipped" and seat.is_of_withdrawn(event):
+            pass
+        elif kind in ("fault", "refused"):
+            raise EvalError(event["message"], fix=event["fix"])
+        else:
+            raise seat.misplaced(event)
+
+    def _settle(self, work: Work, seat: Seat, events: Sequence[Mapping[str, Any]]) -> None:
+        """Commit outcomes that have come in one go, in one transaction."""
+        ended: list[tuple[Lease, Outcome, Mapping[str, Any]]] = []
+        try:
+            for event in events:
+                if seat.is_of_withdrawn(event):
+                    continue
+                if seat.lease is None or not seat.expects(event):
+                    raise seat.misplaced(event)
+                ended.append((seat.lease, seat.outcome_of(event, seat.lease), event))
+                seat.advance()
+        finally:
+            # Also where one of them was none: what came before it counts.
+            with work.queue.together():
+                states = [work.record(lease, outcome) for lease, outcome, _ in ended]
+        for (lease, outcome, event), state in zip(ended, states, strict=True):
             if event.get("videos") is not None:
                 work.videos.add(VideoTally(**event["videos"]))
-            work.settle(lease, outcome)
-            seat.episodes += 1
-            self._lost_in_a_row = 0
+            work.tell(lease, outcome, state)
+            seat.episodes, seat.pace = seat.episodes + 1, outcome.seconds
+            self._losses.forget()
             if outcome.status in INFRASTRUCTURE:
                 seat.task = None
             if self._limits.exceeded(seat.episodes, event.get("resident_bytes")):
                 self._dismiss(seat)
-        elif kind == "cancelled" and seat.lease is not None:
-            # A scheduler signals every process of a job, and may reach the workers first.
-            self._give_back(work, seat)
-            seat.leaving = True
-            self._count_loss("was told to stop by somebody else")
-        elif kind in ("fault", "refused"):
-            raise EvalError(event["message"], fix=event["fix"])
-        else:
-            raise EvalError(f"{seat.name} sent the event {kind!r} where none belongs")
 
     def _gone(self, work: Work, seat: Seat) -> None:
-        if seat.leaving:
+        if seat.leaving and (seat.lease is None or seat.cancelled is not None):
             self._vacate(seat)
             return
         process = seat.process
@@ -275,6 +276,7 @@ class LocalProcesses:
         process.end()
         words = process.last_words()
         self._vacate(seat)
+        self._give_back_ahead(work, seat)
         seat.lease = None
         if not was_ready:
             seat.failed_starts += 1
@@ -285,33 +287,8 @@ class LocalProcesses:
             return
         if lease is None or self._setup is None:
             return
-        outcome = outcome_of_lost_worker(
-            work.instance(lease.key),
-            lease.attempt,
-            run=work.run,
-            benchmark=self._recipe.benchmark,
-            setup=self._setup,
-            phase=phase,
-            what=what,
-            words=words,
-            breached=breached,
-            started_at=seat.leased_at,
-            worker=seat.name,
-            fsync=self._recipe.fsync,
-        )
-        if outcome is None:
-            work.queue.release(lease)
-        else:
-            work.settle(lease, outcome)
-        self._count_loss(f"{what} in {phase}\n{words}")
-
-    def _count_loss(self, what: str) -> None:
-        self._lost_in_a_row += 1
-        if self._lost_in_a_row >= MAX_LOST_IN_A_ROW:
-            raise EvalError(
-                f"{MAX_LOST_IN_A_ROW} workers in a row were lost without one finished episode; the last one {what}",
-                fix="mend what ends them and continue the run; what is finished is kept",
-            )
+        loss = Loss(phase=phase, what=what, words=words, breached=breached, started_at=seat.leased_at, worker=seat.name)
+        self._losses.settle(work, self._setup, lease, loss)
 
     def _interrupt(self, work: Work) -> None:
         """Have every worker end after its present step, and release what it was about."""
@@ -320,8 +297,7 @@ class LocalProcesses:
             if seat.process is not None:
                 seat.process.ask_to_stop(interrupt=True)
         while any(seat.lease is not None for seat in busy):
-            for name, events in self._wait(POLL_SECONDS).items():
-                seat = next(seat for seat in self._seats if seat.name == name)
+            for seat, events in self._listening.wait(POLL_SECONDS):
                 for event in events:
                     self._take_last(work, seat, event)
             now = time.monotonic()
@@ -332,14 +308,19 @@ class LocalProcesses:
 
     def _take_last(self, work: Work, seat: Seat, event: Mapping[str, Any]) -> None:
         if event["type"] == "outcome":
-            self._take(work, seat, event)
+            self._settle(work, seat, [event])
         elif event["type"] == "gone":
             self._give_back(work, seat)
 
     def _give_back(self, work: Work, seat: Seat) -> None:
-        lease, seat.lease = seat.lease, None
-        if lease is not None:
-            work.queue.release(lease)
+        with work.queue.together():
+            for lease in seat.take_all():
+                work.queue.release(lease)
+
+    def _give_back_ahead(self, work: Work, seat: Seat) -> None:
+        with work.queue.together():
+            while seat.ahead:
+                work.queue.release(seat.ahead.pop())
 
     def _release(self, work: Work) -> None:
         """Give back what is leased, after ending whoever works on it."""
@@ -355,8 +336,8 @@ class LocalProcesses:
         process = WorkerProcess(python=self._python, environment=seat.environment, name=seat.name)
         self._guardian.watch(process.pid)
         seat.process, seat.ready, seat.leaving, seat.episodes, seat.task = process, False, False, 0, None
-        self._selector.register(process.events, selectors.EVENT_READ, (seat, True))
-        self._selector.register(process.output, selectors.EVENT_READ, (seat, False))
+        seat.withdrawn, seat.pace = 0, None
+        self._listening.begin(seat, process)
         process.set_up(self._recipe, first)
         return process
 
@@ -372,9 +353,7 @@ class LocalProcesses:
         seat.task = None
         if process is None:
             return
-        for descriptor in (process.events, process.output):
-            if descriptor in self._selector.get_map():
-                self._selector.unregister(descriptor)
+        self._listening.end(process)
         process.close()
         self._guardian.forget(process.pid)
 
@@ -391,10 +370,3 @@ class LocalProcesses:
                 f"{process.last_words()}",
                 fix=f"--deadline {slow.phase}=SECONDS, if it needs longer",
             )
-
-
-def _outcome(recorded: Any, worker: str) -> Outcome:
-    try:
-        return Outcome(**recorded, worker=worker)
-    except (TypeError, QueueError) as error:
-        raise EvalError(f"{worker} sent an outcome that is none: {error}") from error

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import socket
 import time
+from typing import Final
+
+import attrs
 
 from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance
@@ -19,114 +22,125 @@ from hylo_eval.rollout.start import agent_seed, now
 from hylo_eval.traces.layout import RunFolder, episode_id
 from hylo_eval.traces.reader import read_trace
 from hylo_eval.traces.salvage import finish_for_lost_process
+from hylo_eval.traces.writer import PARTIAL
+
+TOLD_TO_STOP: Final = "was told to stop by a signal that the run itself did not get"
 
 
-def outcome_of_lost_worker(
-    instance: TaskInstance,
-    attempt: int,
-    *,
-    run: RunFolder,
-    benchmark: BenchmarkRef,
-    setup: RunSetup,
-    phase: str,
-    what: str,
-    words: str,
-    breached: bool,
-    started_at: float,
-    worker: str,
-    fsync: bool,
-) -> Outcome | None:
-    """What the attempt of a worker that is gone came to; arguments as for :func:`outcome_of_lost`.
+@attrs.frozen(kw_only=True)
+class Loss:
+    """How an attempt was lost.
 
-    The episode's own outcome counts where its trace was whole: ``close`` after the end event changes none. A worker
-    that was lost while it closed the env of the episode before, or that was told to stop, has not begun this one.
-
-    Returns:
-        None where the attempt has not taken place.
-    """
-    finished = _outcome_of_finished(instance, attempt, run=run, started_at=started_at, worker=worker)
-    if finished is not None:
-        return None if finished.status == EpisodeStatus.CANCELLED else finished
-    if phase == "close":
-        return None
-    return outcome_of_lost(
-        instance,
-        attempt,
-        run=run,
-        benchmark=benchmark,
-        setup=setup,
-        phase=phase,
-        what=what,
-        words=words,
-        breached=breached,
-        started_at=started_at,
-        worker=worker,
-        fsync=fsync,
-    )
-
-
-def outcome_of_lost(
-    instance: TaskInstance,
-    attempt: int,
-    *,
-    run: RunFolder,
-    benchmark: BenchmarkRef,
-    setup: RunSetup,
-    phase: str,
-    what: str,
-    words: str,
-    breached: bool,
-    started_at: float,
-    worker: str,
-    fsync: bool,
-) -> Outcome:
-    """Finish the trace of a lost attempt and say what it came to.
-
-    Args:
-        instance: What was run.
-        attempt: Which attempt of it.
-        run: Where the trace lies.
-        benchmark: What it is from.
-        setup: What agent and env said of themselves.
+    Attributes:
         phase: What the worker was doing.
         what: What became of it: ``died: SIGSEGV``; equal runs have equal words, so not the worker's name.
         words: The end of what it printed.
         breached: Whether it was ended for a deadline; then the phase says who is to blame.
         started_at: When the attempt began, in seconds since 1970.
         worker: Its name.
-        fsync: Force the trace to disk.
     """
-    path = run.trace(episode_id(instance.key, attempt))
-    status = blame_for_breach(phase) if breached else EpisodeStatus.WORKER_LOST
-    error = ErrorEvent(
-        phase=phase if phase != "record" else "step",
-        error_type="DeadlineExceeded" if breached else "WorkerLost",
-        message=clean_text(what),
-        # Which worker it was differs between equal runs.
-        volatile={"worker": worker, "printed": words},
-    )
-    seconds = time.time() - started_at
-    end, digests = finish_for_lost_process(
-        path,
-        start=_start(instance, attempt, benchmark, setup),
-        error=error,
-        status=status,
-        fsync=fsync,
-        volatile={"finished_at": now(), "seconds": seconds},
-    )
-    return Outcome(
-        status=str(status),
-        trace_sha256=digests.trace_sha256,
-        behaviour_sha256=digests.behaviour_sha256,
-        trace_bytes=digests.size,
-        steps=end.steps,
-        success=end.success_once,
-        error=describe_failure(error),
-        started_at=started_at,
-        seconds=seconds,
-        trace=path.relative_to(run.path).as_posix(),
-        worker=worker,
-    )
+
+    phase: str
+    what: str
+    words: str = ""
+    breached: bool = False
+    started_at: float
+    worker: str
+
+
+@attrs.frozen(kw_only=True)
+class LostEpisodes:
+    """What the lost attempts of a run come to.
+
+    Attributes:
+        run: Where the traces lie.
+        benchmark: What they are from.
+        setup: What agent and env said of themselves.
+        fsync: Force the traces to disk.
+    """
+
+    run: RunFolder
+    benchmark: BenchmarkRef
+    setup: RunSetup
+    fsync: bool = False
+
+    def outcome_of_worker(self, instance: TaskInstance, attempt: int, loss: Loss) -> Outcome | None:
+        """What the attempt of a worker that is gone came to.
+
+        The episode's own outcome counts where its trace was whole: ``close`` after the end event changes none. A worker
+        that was lost while it closed the env of the episode before, or that was told to stop, has not begun this one.
+
+        Returns:
+            None where the attempt has not taken place.
+        """
+        finished = _outcome_of_finished(instance, attempt, self.run, loss)
+        if finished is not None:
+            return None if finished.status == EpisodeStatus.CANCELLED else finished
+        return None if loss.phase == "close" else self.outcome(instance, attempt, loss)
+
+    def outcome_of_told_to_stop(self, instance: TaskInstance, attempt: int, loss: Loss) -> Outcome:
+        """What an attempt came to whose worker said that it was stopped, although nobody had stopped the run.
+
+        Its trace ends as cancelled, which is no outcome: it is ended again, as that of a lost worker.
+        """
+        path = self.run.trace(episode_id(instance.key, attempt))
+        if path.exists():
+            path.rename(path.with_name(path.name + PARTIAL))
+        return self.outcome(instance, attempt, loss)
+
+    def outcome(self, instance: TaskInstance, attempt: int, loss: Loss) -> Outcome:
+        """Finish the trace of a lost attempt and say what it came to."""
+        path = self.run.trace(episode_id(instance.key, attempt))
+        status = blame_for_breach(loss.phase) if loss.breached else EpisodeStatus.WORKER_LOST
+        error = ErrorEvent(
+            phase=loss.phase if loss.phase != "record" else "step",
+            error_type="DeadlineExceeded" if loss.breached else "WorkerLost",
+            message=clean_text(loss.what),
+            # Which worker it was differs between equal runs.
+            volatile={"worker": loss.worker, "printed": loss.words},
+        )
+        seconds = time.time() - loss.started_at
+        end, digests = finish_for_lost_process(
+            path,
+            start=self._start(instance, attempt),
+            error=error,
+            status=status,
+            fsync=self.fsync,
+            volatile={"finished_at": now(), "seconds": seconds},
+        )
+        return Outcome(
+            status=str(status),
+            trace_sha256=digests.trace_sha256,
+            behaviour_sha256=digests.behaviour_sha256,
+            trace_bytes=digests.size,
+            steps=end.steps,
+            success=end.success_once,
+            error=describe_failure(error),
+            started_at=loss.started_at,
+            seconds=seconds,
+            trace=path.relative_to(self.run.path).as_posix(),
+            worker=loss.worker,
+        )
+
+    def _start(self, instance: TaskInstance, attempt: int) -> EpisodeStart:
+        setup = self.setup
+        return EpisodeStart(
+            instance=instance,
+            benchmark=self.benchmark,
+            agent=setup.agent,
+            env_spec=setup.env_spec,
+            agent_spec=setup.agent_spec,
+            versions=setup.versions,
+            renderer=setup.renderer,
+            seeds={"env": instance.seed, "agent": agent_seed(instance, self.setup.replicate)},
+            volatile={
+                "episode_id": episode_id(instance.key, attempt),
+                "attempt": attempt,
+                "started_at": now(),
+                "host": socket.gethostname(),
+                "pid": os.getpid(),
+            },
+        )
 
 
 def with_trace(result: Result, plan: Plan, setup: RunSetup, run: RunFolder) -> Outcome:
@@ -144,45 +158,12 @@ def with_trace(result: Result, plan: Plan, setup: RunSetup, run: RunFolder) -> O
     if path.exists():
         # Written when the run was concluded before; nobody else writes the trace of an attempt that is over.
         path.unlink()
-    return outcome_of_lost(
-        plan.instance(result.key),
-        result.attempt,
-        run=run,
-        benchmark=plan.benchmark_ref,
-        setup=setup,
-        phase="make",
-        what=outcome.error,
-        words="",
-        breached=False,
-        started_at=outcome.started_at,
-        worker=outcome.worker,
-        fsync=False,
-    )
+    loss = Loss(phase="make", what=outcome.error, started_at=outcome.started_at, worker=outcome.worker)
+    lost = LostEpisodes(run=run, benchmark=plan.benchmark_ref, setup=setup)
+    return lost.outcome(plan.instance(result.key), result.attempt, loss)
 
 
-def _start(instance: TaskInstance, attempt: int, benchmark: BenchmarkRef, setup: RunSetup) -> EpisodeStart:
-    return EpisodeStart(
-        instance=instance,
-        benchmark=benchmark,
-        agent=setup.agent,
-        env_spec=setup.env_spec,
-        agent_spec=setup.agent_spec,
-        versions=setup.versions,
-        renderer=setup.renderer,
-        seeds={"env": instance.seed, "agent": agent_seed(instance, setup.replicate)},
-        volatile={
-            "episode_id": episode_id(instance.key, attempt),
-            "attempt": attempt,
-            "started_at": now(),
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-        },
-    )
-
-
-def _outcome_of_finished(
-    instance: TaskInstance, attempt: int, *, run: RunFolder, started_at: float, worker: str
-) -> Outcome | None:
+def _outcome_of_finished(instance: TaskInstance, attempt: int, run: RunFolder, loss: Loss) -> Outcome | None:
     """The outcome of an attempt whose trace has got its name; None of any other."""
     path = run.trace(episode_id(instance.key, attempt))
     if not path.exists():
@@ -199,8 +180,8 @@ def _outcome_of_finished(
         success=trace.end.success_once,
         disagreements=sum(step.disagreement for step in trace.steps),
         error=describe_failure(trace.errors[-1]) if trace.errors else "",
-        started_at=started_at,
-        seconds=time.time() - started_at,
+        started_at=loss.started_at,
+        seconds=time.time() - loss.started_at,
         trace=path.relative_to(run.path).as_posix(),
-        worker=worker,
+        worker=loss.worker,
     )

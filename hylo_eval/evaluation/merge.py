@@ -33,13 +33,12 @@ from hylo_eval.evaluation.shards import (
     refuse_other_instances,
     refuse_strangers,
 )
-from hylo_eval.queue import Attempt, Ending, Item, Outcome, Result, RunQueue, State
+from hylo_eval.queue import Attempt, Ending, Item, Outcome, Result, RunQueue, State, max_losses
 from hylo_eval.queue.configuration import describe_differences, differences
 from hylo_eval.queue.trace_check import fault_of
 from hylo_eval.queue.transfer import History, write_histories
 from hylo_eval.traces.layout import RunFolder, episode_id
 
-_FAILURES: Final = (Ending.RETRIED, Ending.LOST)
 _FINAL: Final = (Ending.DONE, Ending.ABSTAINED)
 
 
@@ -125,6 +124,10 @@ def merge(plan: MergePlan, run: RunFolder, *, link: bool = False, fsync: bool = 
     Raises:
         EvalError: The folder exists, or cannot be written.
     """
+    target = run.path.resolve()
+    for shard in plan.shards:
+        if target.is_relative_to(shard.run.path.resolve()):
+            raise EvalError(f"{run.path} lies inside the part {shard.run.path}", fix="choose another folder with -o")
     if run.path.exists():
         raise EvalError(f"{run.path} exists already; nothing is written over", fix="choose another name with -o")
     building = RunFolder(run.path.with_name(f".{run.run_id}.{os.getpid()}.merging"))
@@ -217,7 +220,7 @@ def _transfer(shard: Shard, result: Result, run: RunFolder, max_attempts: int, *
 
 def _lost(shard: Shard, result: Result, before: Sequence[Attempt], max_attempts: int) -> Attempt:
     """The attempt under a lease whose process is gone, as continuing the part would have recorded it."""
-    failures = 1 + sum(attempt.ending in _FAILURES for attempt in before)
+    losses = 1 + sum(attempt.ending is Ending.LOST for attempt in before)
     error = f"it was held under a lease when {shard.run.run_id}, part {shard.name}, was merged"
     return Attempt(
         key=result.key,
@@ -225,7 +228,7 @@ def _lost(shard: Shard, result: Result, before: Sequence[Attempt], max_attempts:
         position=result.position,
         attempt=result.attempt,
         owner=shard.holders.get(result.key, "unknown"),
-        ending=Ending.ABSTAINED if failures >= max_attempts else Ending.LOST,
+        ending=Ending.ABSTAINED if losses >= max_losses(max_attempts) else Ending.LOST,
         outcome=Outcome.without_trace(str(EpisodeStatus.WORKER_LOST), error, started_at=0.0),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Final
 
 from hylo_core.errors import clean_text
@@ -34,7 +35,7 @@ def outcome_of(
     error = result.error
     return {
         "status": str(result.end.status),
-        "trace": result.path.relative_to(run.path).as_posix(),
+        "trace": os.fspath(result.path).removeprefix(f"{run.path}{os.sep}"),
         "trace_sha256": result.digests.trace_sha256,
         "behaviour_sha256": result.digests.behaviour_sha256,
         "trace_bytes": result.digests.size,

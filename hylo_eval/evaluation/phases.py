@@ -26,6 +26,8 @@ PHASE_NAMES: Final[tuple[str, ...]] = (IDLE, *PHASES)
 
 _CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(PHASE_NAMES)}
 _LAYOUT: Final = struct.Struct("=qdq")
+_WITHDRAWN: Final = struct.Struct("=q")
+"""Stands behind the phase, and is written by the supervisor."""
 
 
 @attrs.frozen
@@ -48,7 +50,7 @@ class PhaseBoard:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        self._memory = mmap.mmap(descriptor, _LAYOUT.size)
+        self._memory = mmap.mmap(descriptor, _LAYOUT.size + _WITHDRAWN.size)
         self._sequence = 0
 
     @classmethod
@@ -59,7 +61,7 @@ class PhaseBoard:
         else:
             descriptor, name = tempfile.mkstemp(prefix="hylo-phase-")
             os.unlink(name)  # noqa: PTH108 - the descriptor is all that is needed of it
-        os.ftruncate(descriptor, _LAYOUT.size)
+        os.ftruncate(descriptor, _LAYOUT.size + _WITHDRAWN.size)
         return cls(descriptor)
 
     def enter(self, phase: str) -> None:
@@ -74,10 +76,23 @@ class PhaseBoard:
         # The worker's memory is not to be trusted: its agent may have written anything here.
         return PhaseReading(sequence, since, PHASE_NAMES[int(code)] if 0 <= code < len(PHASE_NAMES) else IDLE)
 
+    def withdraw(self, number: int) -> None:
+        """Write that what was assigned up to a number is not to be begun any more."""
+        _WITHDRAWN.pack_into(self._memory, _LAYOUT.size, number)
+
+    def withdrawn(self) -> int:
+        """The number up to which nothing is to be begun; 0 at first."""
+        number: int = _WITHDRAWN.unpack_from(self._memory, _LAYOUT.size)[0]
+        return number
+
     def close(self) -> None:
         """Give the memory back."""
         self._memory.close()
         os.close(self.descriptor)
+
+
+SHORTEST_DEADLINE: Final = 0.2
+"""Seconds: a shorter one could not be told from this one."""
 
 
 @attrs.frozen(kw_only=True)
@@ -100,8 +115,11 @@ class Deadlines:
 
     def __attrs_post_init__(self) -> None:
         for name, seconds in attrs.asdict(self).items():
-            if not 0.0 < seconds < float("inf"):
-                raise EvalError(f"the deadline of {name} must be a positive number of seconds, not {seconds!r}")
+            if not SHORTEST_DEADLINE <= seconds < float("inf"):
+                raise EvalError(
+                    f"the deadline of {name} must be at least {SHORTEST_DEADLINE:g} seconds, for that is how often "
+                    f"it is looked at, not {seconds!r}"
+                )
 
     def of(self, phase: str) -> float | None:
         """The deadline of a phase of :data:`hylo_core.trace.PHASES`; None where there is none."""

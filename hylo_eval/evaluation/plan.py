@@ -213,7 +213,7 @@ def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
     by_id = {task.id: task for task in benchmark.tasks}
     if name in by_id:
         return by_id[name]
-    if name.isdecimal():
+    if name.isascii() and name.isdecimal():
         # More digits than any position has: Python refuses to read thousands of them.
         if len(name) < 10 and int(name) < len(benchmark.tasks):
             return benchmark.tasks[int(name)]
@@ -232,7 +232,7 @@ def read_shard_name(shard: str) -> tuple[int, int]:
     Raises:
         EvalError: It is nothing of the kind.
     """
-    found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", shard)
+    found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", shard, re.ASCII)
     if found is None or int(found[1]) > int(found[2]):
         raise EvalError(f"--shard takes I/N with I from 1 to N, such as 2/8, not {shard!r}")
     return int(found[1]), int(found[2])

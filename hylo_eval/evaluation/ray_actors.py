@@ -23,8 +23,8 @@ from hylo_core.trace import INFRASTRUCTURE
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.activity import WorkerActivity
 from hylo_eval.evaluation.executor import Work, report_activity
-from hylo_eval.evaluation.local_processes import MAX_FAILED_STARTS, MAX_LOST_IN_A_ROW
-from hylo_eval.evaluation.lost_episode import outcome_of_lost
+from hylo_eval.evaluation.losses import MAX_FAILED_STARTS, Losses
+from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP, Loss
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.remote_worker import RemoteWorker
 from hylo_eval.evaluation.worker_limits import WorkerLimits
@@ -87,7 +87,7 @@ class RayActors:
         self._seats = [_Seat(name=f"actor-{index}") for index in range(workers)]
         self._owner = Owner.here()
         self._setup: RunSetup | None = None
-        self._lost_in_a_row = 0
+        self._losses = Losses(recipe)
 
     def prepare(self, first: TaskSpec) -> tuple[RunSetup, tuple[SpecDifference, ...]]:
         """Start the first actor and have it make the first env and the agent."""
@@ -195,12 +195,13 @@ class RayActors:
         outcome = self._outcome(work, seat, lease, event, trace)
         seat.failed_starts = 0
         lost = kind == "lost"
-        self._lost_in_a_row = self._lost_in_a_row + 1 if lost else 0
         seat.episodes = 0 if lost else seat.episodes + 1
         seat.task = None if outcome.status in INFRASTRUCTURE else seat.task
         work.settle(lease, outcome)
-        if self._lost_in_a_row >= MAX_LOST_IN_A_ROW:
-            raise EvalError(f"{MAX_LOST_IN_A_ROW} workers in a row were lost; the last one {event['what']}")
+        if not lost:
+            self._losses.forget()
+        elif event["what"] != TOLD_TO_STOP:
+            self._losses.count(event["what"])
         if not lost and self._limits.exceeded(seat.episodes, event.get("resident_bytes")):
             self._ray.get(seat.actor.recycle.remote())
             seat.episodes, seat.task = 0, None
@@ -226,20 +227,15 @@ class RayActors:
             path.with_name(path.name + PARTIAL).write_bytes(trace)
         if self._setup is None:
             raise EvalError("an outcome before the first worker was ready")
-        return outcome_of_lost(
-            work.instance(lease.key),
-            lease.attempt,
-            run=work.run,
-            benchmark=self._recipe.benchmark,
-            setup=self._setup,
+        loss = Loss(
             phase=event.get("phase", "record"),
-            what=f"{seat.name} {event.get('what', 'sent no trace')}",
+            what=event.get("what", "sent no trace"),
             words=event.get("words", ""),
             breached=bool(event.get("breached")),
             started_at=seat.leased_at,
             worker=seat.name,
-            fsync=self._recipe.fsync,
         )
+        return self._losses.among(work, self._setup).outcome(work.instance(lease.key), lease.attempt, loss)
 
     def _interrupt(self, work: Work) -> None:
         busy = [seat for seat in self._seats if seat.lease is not None]

@@ -17,6 +17,7 @@ import attrs
 
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.errors import EvalError
+from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.supervisor import WorkerProcess
@@ -73,8 +74,12 @@ class RemoteWorker:
         if process is None:
             raise EvalError(f"{self._name} has no worker")
         wanted = TaskInstance.from_dict(instance)
-        process.assign(wanted, attempt)
+        process.assign((wanted, attempt))
         event = self._next_event(process)
+        if event["type"] == "cancelled" and not self._interrupted:
+            # Nobody here told it to stop: its own agent or simulator may have.
+            self.recycle()
+            event = dict[str, Any](type="lost", phase="step", what=TOLD_TO_STOP, words="", breached=False)
         path = self._run.trace(episode_id(wanted.key, attempt))
         for written in (path, path.with_name(path.name + PARTIAL)):
             if written.exists():
@@ -88,12 +93,13 @@ class RemoteWorker:
         if self._process is not None:
             self._process.ask_to_stop(interrupt=True)
 
+    def close(self) -> None:
+        """End the worker, in time for it to close its env, and remove what it wrote here; nothing is run after that."""
+        self.recycle()
+        self._folder.cleanup()
+
     def recycle(self) -> None:
         """Let the worker close its env and end; the next episode starts another."""
-        self.close()
-
-    def close(self) -> None:
-        """End the worker, in time for it to close its env."""
         process, self._process = self._process, None
         if process is None:
             return

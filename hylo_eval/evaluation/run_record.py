@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+import fcntl
+import os
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, cast
 
 import attrs
 
-from hylo_eval.errors import QueueError
+from hylo_eval.errors import EvalError, QueueError
 from hylo_eval.evaluation.manifest import (
     build_config,
     build_manifest,
@@ -21,6 +26,9 @@ from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.queue import Item, RunQueue
 from hylo_eval.traces.layout import RunFolder
+
+_BEGINNING_SECONDS: Final = 0.2
+"""How long an empty folder may be one that another command has just made."""
 
 
 @attrs.frozen(kw_only=True)
@@ -50,12 +58,32 @@ class RunRecord:
         """
         if self.run.queue.exists():
             return self._continue(fsync=fsync, allow_code_change=allow_code_change)
+        return self.begin_or_continue(fsync=fsync, allow_code_change=allow_code_change)
+
+    def begin_or_continue(self, *, fsync: bool, allow_code_change: bool) -> RunQueue:
+        """The same where there was no queue a moment ago: another command may be beginning the same run."""
         manifest = build_manifest(
             self.plan, self.setup, run_id=self.run.run_id, scorers=self.scorers, details=self.details
         )
-        if not self._never_began():
+        self._make_folder()
+        with alone_in(self.run.path):
+            if self.run.queue.exists():
+                return self._continue(fsync=fsync, allow_code_change=allow_code_change)
+            write_manifest(manifest, self.run.manifest)
+            return self._create_queue(fsync=fsync)
+
+    def _make_folder(self) -> None:
+        try:
             self.run.create()
-        write_manifest(manifest, self.run.manifest)
+        except EvalError:
+            # Another command may have made it just now, and may be ahead of this one or a step behind.
+            until = time.monotonic() + _BEGINNING_SECONDS
+            while not self._never_began() and not self.run.queue.exists():
+                if time.monotonic() >= until or any(self.run.path.glob("*")):
+                    raise
+                time.sleep(_BEGINNING_SECONDS / 10)
+
+    def _create_queue(self, *, fsync: bool) -> RunQueue:
         return RunQueue.create(
             self.run.queue,
             config=build_config(self.plan, self.setup),
@@ -96,3 +124,18 @@ class RunRecord:
         sessions = cast("list[Any]", manifest.setdefault("continued", []))
         sessions.append({"at": now(), "host": describe_host(), "source_digest": source_digest(), **self.details})
         write_manifest(manifest, self.run.manifest)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Generator[None]:
+    """Have no other process be in here for the same folder: two commands may begin one run at the same moment.
+
+    The kernel forgets it when this process ends, however it ends. Where the file system knows no locks, nobody waits.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

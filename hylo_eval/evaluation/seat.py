@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Mapping
+from typing import Any
 
 import attrs
 
+from hylo_eval.errors import EvalError, QueueError
 from hylo_eval.evaluation.supervisor import WorkerProcess
-from hylo_eval.queue import Lease
+from hylo_eval.queue import Lease, Outcome
+from hylo_eval.traces.layout import episode_id
 
 
 @attrs.define
@@ -22,6 +27,12 @@ class Seat:
         leaving: Whether it was told to end, or ends by itself.
         lease: What it works on, or is to begin with.
         leased_at: Since when, in seconds since 1970.
+        begun: The same on the monotonic clock.
+        number: The number that the process knows it by.
+        ahead: What it is to work on next, in this order.
+        withdrawn: Up to which number it was told to begin nothing more.
+        pace: How long its last episode took, in seconds; None before the first.
+        cancelled: When it said that it was told to stop, on the monotonic clock; None while nobody told it.
         task: The task whose env is open.
         episodes: How many it has run.
         failed_starts: Processes in a row that died here before they were ready.
@@ -34,6 +45,59 @@ class Seat:
     leaving: bool = False
     lease: Lease | None = None
     leased_at: float = 0.0
+    begun: float = 0.0
+    number: int = 0
+    ahead: deque[Lease] = attrs.field(factory=deque[Lease])
+    withdrawn: int = 0
+    pace: float | None = None
+    cancelled: float | None = None
     task: str | None = None
     episodes: int = 0
     failed_starts: int = 0
+
+    def hold(self, lease: Lease | None) -> None:
+        """Have a lease to work on from now on, or none."""
+        self.lease, self.leased_at, self.begun = lease, time.time(), time.monotonic()
+
+    def advance(self) -> None:
+        """The episode that was worked on has its outcome: the next one is."""
+        self.hold(self.ahead.popleft() if self.ahead else None)
+        self.number += 1
+
+    def take_all(self) -> list[Lease]:
+        """Everything it holds; it holds nothing after that."""
+        held = [*([self.lease] if self.lease is not None else []), *self.ahead]
+        self.lease = None
+        self.ahead.clear()
+        return held
+
+    def expects(self, event: Mapping[str, Any]) -> bool:
+        """Whether an outcome can be of what it works on."""
+        if self.lease is None or event.get("attempt") != self.lease.attempt:
+            return False
+        return event.get("number", self.number) == self.number
+
+    def is_of_withdrawn(self, event: Mapping[str, Any]) -> bool:
+        """Whether an event is of an episode that was given back while the worker was about to begin it."""
+        number = event.get("number")
+        working_on = self.number if self.lease is not None else None
+        return isinstance(number, int) and number <= self.withdrawn and number != working_on
+
+    def outcome_of(self, event: Mapping[str, Any], lease: Lease) -> Outcome:
+        """The outcome that an event tells of.
+
+        Raises:
+            EvalError: It is none, or that of another episode.
+        """
+        recorded: Any = event.get("outcome")
+        try:
+            outcome = Outcome(**recorded, worker=self.name)
+        except (TypeError, QueueError) as error:
+            raise EvalError(f"{self.name} sent an outcome that is none: {error}") from error
+        if outcome.trace not in ("", f"episodes/{episode_id(lease.key, lease.attempt)}.jsonl"):
+            raise EvalError(f"{self.name} sent the outcome of another episode than {lease.key}: {outcome.trace}")
+        return outcome
+
+    def misplaced(self, event: Mapping[str, Any]) -> EvalError:
+        """What to say of an event that does not belong where it came."""
+        return EvalError(f"{self.name} sent the event {event['type']!r} where none belongs")

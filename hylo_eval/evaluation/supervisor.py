@@ -59,6 +59,8 @@ class WorkerProcess:
         self.board = PhaseBoard.create()
         self._watched: PhaseReading | None = None
         self._assigned: float | None = None
+        self._outstanding = 0
+        self._number = 0
         self._buffer = bytearray()
         self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
         self._printed = 0
@@ -118,23 +120,46 @@ class WorkerProcess:
             }
         )
 
-    def assign(self, instance: TaskInstance, attempt: int) -> None:
-        """Have it run an instance."""
-        if instance.spec.id not in self._tasks:
-            self._tasks.add(instance.spec.id)
-            self._send({"type": "task", "spec": instance.spec.to_dict()})
-        # Before the command, so that a worker that never gets to it is not idle for ever.
-        self._assigned = time.monotonic()
-        self._send(
-            {
-                "type": "episode",
-                "task": instance.spec.id,
-                "seed": instance.seed,
-                "episode_index": instance.episode_index,
-                "split": instance.split,
-                "attempt": attempt,
-            }
-        )
+    def assign(self, *episodes: tuple[TaskInstance, int]) -> int:
+        """Have it run instances in this order, each with the number of its attempt.
+
+        What it is given while it works must be small and of a task it knows: it does not read meanwhile, and whoever
+        fills its pipe waits for it.
+
+        Returns:
+            The number of the first assignment; the others' follow.
+        """
+        first, commands = self._number + 1, list[dict[str, Any]]()
+        for instance, attempt in episodes:
+            if instance.spec.id not in self._tasks:
+                self._tasks.add(instance.spec.id)
+                commands.append({"type": "task", "spec": instance.spec.to_dict()})
+            self._number += 1
+            commands.append(
+                {
+                    "type": "episode",
+                    "number": self._number,
+                    "task": instance.spec.id,
+                    "seed": instance.seed,
+                    "episode_index": instance.episode_index,
+                    "split": instance.split,
+                    "attempt": attempt,
+                }
+            )
+        # Before the commands, so that a worker that never gets to them is not idle for ever.
+        if not self._outstanding:
+            self._assigned = time.monotonic()
+        self._outstanding += len(episodes)
+        self._send(*commands)
+        return first
+
+    def withdraw(self) -> int:
+        """Have it begin nothing more of what it was given; returns the number up to which that holds.
+
+        It may be about to begin one just now: the outcome of that one is then not to be taken.
+        """
+        self.board.withdraw(self._number)
+        return self._number
 
     def ask_to_stop(self, *, interrupt: bool = False) -> None:
         """Let it end by itself; with ``interrupt`` after the present step instead of after the episode."""
@@ -166,8 +191,9 @@ class WorkerProcess:
             line = bytes(self._buffer[:end])
             del self._buffer[: end + 1]
             event = _event(line, self.name)
-            if event["type"] in {"outcome", "cancelled"}:
-                self._assigned = None
+            if event["type"] in {"outcome", "cancelled", "skipped"}:
+                self._outstanding = max(0, self._outstanding - 1)
+                self._assigned = time.monotonic() if self._outstanding else None
             yield event
         if len(self._buffer) > MAX_EVENT_BYTES:
             raise EvalError(f"{self.name} sent an event of more than {MAX_EVENT_BYTES} bytes")
@@ -271,8 +297,8 @@ class WorkerProcess:
             with contextlib.suppress(OSError):
                 self._log.close()
 
-    def _send(self, command: Mapping[str, Any]) -> None:
-        data = memoryview(orjson.dumps(command) + b"\n")
+    def _send(self, *commands: Mapping[str, Any]) -> None:
+        data = memoryview(b"".join(orjson.dumps(command) + b"\n" for command in commands))
         # A worker that is gone is noticed where its events end.
         if self._process.stdin is not None:
             with contextlib.suppress(BrokenPipeError, ValueError):

@@ -99,21 +99,20 @@ class Worker:
     video: VideoRecorder | None = None
     replicate: int = 1
     _env: gymnasium.Env[Any, Any] | None = attrs.field(default=None, init=False)
-    _task: str = attrs.field(default="", init=False)
+    _task: TaskSpec | None = attrs.field(default=None, init=False)
 
     def open(self, task: TaskSpec) -> gymnasium.Env[Any, Any]:
         """The env of a task: the one that is open, or a new one in its place."""
-        wanted = task.digest()
-        if self._env is None or self._task != wanted:
+        if self._env is None or not _are_one_task(self._task, task):
             self.close()
             self._enter("make")
             self._env = self.env_factory(task, **self.env_options)
-            self._task = wanted
+        self._task = task
         return self._env
 
     def close(self) -> None:
         """Close the env that is open; what a simulator raises while it closes changes no outcome."""
-        env, self._env, self._task = self._env, None, ""
+        env, self._env, self._task = self._env, None, None
         if env is not None:
             self._enter("close")
             # Outcomes are on disk already; EGL contexts are known to raise here for no reason.
@@ -184,6 +183,11 @@ class Worker:
     def _enter(self, phase: str) -> None:
         if self.on_phase is not None:
             self.on_phase(phase)
+
+
+def _are_one_task(before: TaskSpec | None, now: TaskSpec) -> bool:
+    """Whether the digests are equal; the instances of a task nearly always share its spec, which spares them."""
+    return before is now or (before is not None and before.digest() == now.digest())
 
 
 @attrs.frozen(kw_only=True)

@@ -5,9 +5,12 @@ and events are JSON lines (:mod:`hylo_eval.evaluation.recipe` says what the firs
 
 ==============  ==========================================================================
 command         ``setup`` (recipe, first task to open or none), ``task`` (a TaskSpec),
-                ``episode`` (task id, seed, episode_index, split, attempt), ``stop``
-event           ``ready`` (setup, differences), ``refused``, ``outcome``, ``cancelled``, ``fault``
+                ``episode`` (number, task id, seed, episode_index, split, attempt), ``stop``
+event           ``ready`` (setup, differences), ``refused``, ``outcome``, ``cancelled``,
+                ``skipped``, ``fault``
 ==============  ==========================================================================
+
+Several episodes may stand in the pipe; those that the supervisor withdraws meanwhile are skipped.
 """
 
 from __future__ import annotations
@@ -142,7 +145,15 @@ class _Process:
             spec = TaskSpec.from_dict(command["spec"])
             self.tasks[spec.id] = spec
             return True
-        if kind != "episode":
+        if kind == "episode" and command["number"] <= self.board.withdrawn():
+            self._send({"type": "skipped", "number": command["number"]})
+            return True
+        return kind == "episode" and self._run(command, worker)
+
+    def _run(self, command: Mapping[str, Any], worker: Worker) -> bool:
+        """Run an episode; False when this worker runs no other."""
+        if worker.stop is not None and worker.stop():
+            self._send({"type": "cancelled"})
             return False
         instance = TaskInstance(
             spec=self.tasks[command["task"]],
@@ -165,6 +176,7 @@ class _Process:
         self._send(
             {
                 "type": "outcome",
+                "number": command["number"],
                 "attempt": command["attempt"],
                 "outcome": outcome_of(result, instance, worker.run, started_at, time.monotonic() - began),
                 "resident_bytes": resident_bytes(),

@@ -3,7 +3,7 @@
 from hylo_eval.queue.heartbeat import Heartbeat
 from hylo_eval.queue.owner import Machine, Owner
 from hylo_eval.queue.run_queue import RunQueue
-from hylo_eval.queue.settings import CodeChange
+from hylo_eval.queue.settings import CodeChange, max_losses
 from hylo_eval.queue.trace_check import Demotion
 from hylo_eval.queue.values import Attempt, Ending, Item, Lease, Outcome, Result, State
 
@@ -21,4 +21,5 @@ __all__ = [
     "Result",
     "RunQueue",
     "State",
+    "max_losses",
 ]

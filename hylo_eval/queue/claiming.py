@@ -26,7 +26,11 @@ FROM leases LEFT JOIN owners ON owners.number = leases.owner ORDER BY leases.pos
 _CHOSEN = "SELECT items.position, key, name, attempt FROM items JOIN tasks ON tasks.id = items.task "
 _LOWEST = _CHOSEN + "WHERE state = 'pending' ORDER BY items.position LIMIT 1"
 _FIRST_OF_TASK = _CHOSEN + "WHERE state = 'pending' AND task = ? ORDER BY place LIMIT 1"
+_MORE_OF_TASK = _CHOSEN + "WHERE state = 'pending' AND task = ? ORDER BY place LIMIT ?"
 _FULLEST = "SELECT id FROM tasks WHERE pending > 0 ORDER BY pending DESC LIMIT 1"
+_ADD_OWNER = """
+INSERT OR IGNORE INTO owners (id, host, pid, boot_id, started, pid_namespace) VALUES (?, ?, ?, ?, ?, ?)
+"""
 _TAKE = "UPDATE items SET state = 'leased', attempt = ? WHERE position = ?"
 _ADD_LEASE = """
 INSERT INTO leases (position, attempt, owner, claimed_at, expires, expires_wall) VALUES (?, ?, ?, ?, ?, ?)
@@ -39,16 +43,18 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 _END_LEASE = "DELETE FROM leases WHERE position = ?"
 _RELEASE = "UPDATE items SET state = 'pending' WHERE position = ?"
 _SEND_BACK = """
-UPDATE items SET state = 'pending', failures = failures + 1,
+UPDATE items SET state = 'pending', failures = failures + ?,
     place = (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'back') + ?
 WHERE position = ?
 """
 _END = "UPDATE items SET state = ?, result = ?, failures = failures + ? WHERE position = ?"
 _FAILURES = "SELECT failures FROM items WHERE position = ?"
+_LOSSES = f"SELECT position, COUNT(*) FROM attempts WHERE ending = '{Ending.LOST}' GROUP BY position"  # noqa: S608 - ours
 
 
 def recover(connection: sqlite3.Connection, machine: Machine, rules: Rules) -> None:
-    """Take the items of lost leases back: each such attempt counts as a failure of the infrastructure."""
+    """Take the items of lost leases back; losses are counted apart from failures that somebody saw."""
+    losses: dict[int, int] | None = None
     for position, attempt, claimed_at, expires, expires_wall, *columns in connection.execute(_LEASED).fetchall():
         owner = owner_of(columns)
         reason = lost_because(owner, expires, expires_wall, machine, rules)
@@ -56,7 +62,11 @@ def recover(connection: sqlite3.Connection, machine: Machine, rules: Rules) -> N
             started = claimed_at if isinstance(claimed_at, float) else 0.0
             seconds = max(0.0, machine.wall_seconds() - started) if started else 0.0
             outcome = Outcome.without_trace(LOST_STATUS, reason, started_at=started, seconds=seconds)
-            fail(connection, position, attempt, columns[0], outcome, rules, machine, Ending.LOST)
+            if losses is None:
+                losses = dict(connection.execute(_LOSSES).fetchall())
+            abstains = losses.get(position, 0) + 1 >= rules.max_losses
+            now = machine.wall_seconds()
+            _fail(connection, position, attempt, columns[0], outcome, now, Ending.LOST, abstains=abstains)
 
 
 def lost_because(owner: Owner | None, expires: object, expires_wall: object, machine: Machine, rules: Rules) -> str:
@@ -100,6 +110,19 @@ def choose(connection: sqlite3.Connection, prefer: int | None, *, in_order: bool
             return row
     fullest = connection.execute(_FULLEST).fetchone()
     return None if fullest is None else connection.execute(_FIRST_OF_TASK, fullest).fetchone()
+
+
+def more_of_task(connection: sqlite3.Connection, task: int, count: int) -> list[tuple[int, str, str, int]]:
+    """Up to so many pending items of a task, as :func:`choose` gives them."""
+    return connection.execute(_MORE_OF_TASK, (task, count)).fetchall()
+
+
+def add_owner(connection: sqlite3.Connection, owner: Owner) -> int:
+    """Put an owner on record; returns its number."""
+    values = (owner.id, owner.host, owner.pid, owner.boot_id, owner.started, owner.pid_namespace)
+    connection.execute(_ADD_OWNER, values)
+    (number,) = connection.execute("SELECT number FROM owners WHERE id = ?", (owner.id,)).fetchone()
+    return number
 
 
 def take(
@@ -168,15 +191,31 @@ def fail(
     outcome: Outcome,
     rules: Rules,
     machine: Machine,
-    ending: Ending = Ending.RETRIED,
 ) -> State:
     """Count a failure of the infrastructure: the item goes to the back, or is abstained."""
     (failures,) = connection.execute(_FAILURES, (position,)).fetchone()
-    if failures + 1 >= rules.max_attempts:
-        number = record(connection, position, attempt, owner, Ending.ABSTAINED, outcome, machine.wall_seconds())
-        end(connection, position, State.ABSTAINED, number, failed=True)
+    abstains = failures + 1 >= rules.max_attempts
+    now = machine.wall_seconds()
+    return _fail(connection, position, attempt, owner, outcome, now, Ending.RETRIED, abstains=abstains)
+
+
+def _fail(
+    connection: sqlite3.Connection,
+    position: int,
+    attempt: int,
+    owner: object,
+    outcome: Outcome,
+    now: float,
+    ending: Ending,
+    *,
+    abstains: bool,
+) -> State:
+    was_seen = ending is Ending.RETRIED
+    if abstains:
+        number = record(connection, position, attempt, owner, Ending.ABSTAINED, outcome, now)
+        end(connection, position, State.ABSTAINED, number, failed=was_seen)
         return State.ABSTAINED
-    number = record(connection, position, attempt, owner, ending, outcome, machine.wall_seconds())
+    number = record(connection, position, attempt, owner, ending, outcome, now)
     connection.execute(_END_LEASE, (position,))
-    connection.execute(_SEND_BACK, (number, position))
+    connection.execute(_SEND_BACK, (int(was_seen), number, position))
     return State.PENDING

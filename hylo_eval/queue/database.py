@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from hylo_core.errors import describe_error
@@ -75,15 +75,26 @@ class QueueFile:
             with closing(self._connect()) as connection:
                 yield connection
 
-    def writing(self) -> Transaction:
-        """One transaction: all of it is kept, or nothing.
+    def writing(self) -> Transaction | nullcontext[sqlite3.Connection]:
+        """One transaction: all of it is kept, or nothing. Inside :meth:`together` it is a part of that one.
 
         Raises:
             QueueError: The file was opened for reading only.
         """
         if not self.writable:
             raise QueueError(f"{self.path} was opened for reading only", fix="open it with its configuration")
-        return Transaction(self)
+        shared: sqlite3.Connection | None = getattr(self._own, "shared", None)
+        return Transaction(self) if shared is None else nullcontext(shared)
+
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """Have this thread's transactions be one, until the context is left."""
+        with self.writing() as connection:
+            self._own.shared = connection
+            try:
+                yield
+            finally:
+                self._own.shared = None
 
     @contextmanager
     def explained(self) -> Generator[None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -43,9 +44,6 @@ WHERE leases.position = ? AND key = ? AND leases.attempt = ? AND id = ? AND expi
 _RENEW = """
 UPDATE leases SET expires = ?, expires_wall = ?
 WHERE owner = (SELECT number FROM owners WHERE id = ?) AND expires > ?
-"""
-_ADD_OWNER = """
-INSERT OR IGNORE INTO owners (id, host, pid, boot_id, started, pid_namespace) VALUES (?, ?, ?, ?, ?, ?)
 """
 _ENDS = "SELECT id, ended_at FROM attempts ORDER BY id DESC"
 _DEMOTE_ATTEMPT = "UPDATE attempts SET ending = ?, error = ? WHERE id = ?"
@@ -201,11 +199,39 @@ class RunQueue:
             if chosen is None:
                 return None
             position, key, name, attempts = chosen
-            number = self._owners.get(owner.id) or _add_owner(connection, owner)
+            number = self._owners.get(owner.id) or claiming.add_owner(connection, owner)
             expires = claiming.take(connection, position, attempts + 1, number, machine, rules)
             lease = Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
         self._owners[owner.id] = number
         return lease
+
+    def claim_more(self, owner: Owner, task: str, count: int) -> list[Lease]:
+        """Lease up to so many further items of a task, in one transaction: for whoever holds one of them already."""
+        rules, machine = self._settings.rules, self._machine
+        leases: list[Lease] = []
+        with self._file.writing() as connection:
+            number = self._owners.get(owner.id) or claiming.add_owner(connection, owner)
+            known = self._task(connection, task)
+            found = [] if known is None else claiming.more_of_task(connection, known, count)
+            for position, key, name, attempts in found:
+                expires = claiming.take(connection, position, attempts + 1, number, machine, rules)
+                leases.append(
+                    Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
+                )
+        return leases
+
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """Have what this thread writes until the context is left be one transaction: all of it is kept, or nothing.
+
+        For many short episodes at a time; nothing that takes long belongs inside, since others wait.
+        """
+        try:
+            with self._file.together():
+                yield
+        except BaseException:
+            self._owners.clear()  # their rows may be among what was undone
+            raise
 
     def renew(self, owner: Owner) -> int:
         """Prolong the leases of an owner that have not expired; returns how many those are."""
@@ -362,13 +388,6 @@ def _first_recent(connection: sqlite3.Connection, seconds: float) -> int:
             break
         first = number
     return first
-
-
-def _add_owner(connection: sqlite3.Connection, owner: Owner) -> int:
-    values = (owner.id, owner.host, owner.pid, owner.boot_id, owner.started, owner.pid_namespace)
-    connection.execute(_ADD_OWNER, values)
-    (number,) = connection.execute("SELECT number FROM owners WHERE id = ?", (owner.id,)).fetchone()
-    return number
 
 
 def _demote(connection: sqlite3.Connection, key: str, reason: str) -> bool:

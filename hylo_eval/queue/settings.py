@@ -20,12 +20,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+MOST_LOSSES = 10
+"""Lost leases after which an item is abstained; as many as failures are allowed, where those are more."""
+
+
+def max_losses(max_attempts: int) -> int:
+    """Lost leases after which an item is abstained.
+
+    More than failures: whoever kills a run, on purpose or by a batch system, loses every item that is under way, and
+    none of them is to blame. But one that takes its machine down with it shall not do so for ever.
+    """
+    return max(max_attempts, MOST_LOSSES)
+
+
 @attrs.frozen(kw_only=True)
 class Rules:
     """When a lease ends and when an item is given up.
 
     Attributes:
-        max_attempts: Failures of the infrastructure after which an item is abstained, at least 1.
+        max_attempts: Failures of the infrastructure after which an item is abstained, at least 1. Lost leases are
+            counted apart.
         lease_seconds: How long a lease lasts unless it is renewed.
     """
 
@@ -35,6 +49,11 @@ class Rules:
     def __attrs_post_init__(self) -> None:
         if self.lease_seconds <= 0:
             raise QueueError(f"lease_seconds must be more than 0, not {self.lease_seconds!r}")
+
+    @property
+    def max_losses(self) -> int:
+        """Lost leases after which an item is abstained."""
+        return max_losses(self.max_attempts)
 
 
 @attrs.frozen(kw_only=True)

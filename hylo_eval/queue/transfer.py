@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FINAL = {Ending.DONE: State.DONE, Ending.ABSTAINED: State.ABSTAINED}
-_FAILURES = (Ending.RETRIED, Ending.LOST, Ending.ABSTAINED)
+_FAILURES = (Ending.RETRIED, Ending.ABSTAINED)
+_SENT_BACK = (Ending.RETRIED, Ending.LOST)
 _UNTOUCHED = "SELECT position, key FROM items WHERE state = 'pending' AND attempt = 0"
 # The same sequence of places as for items that fail here: behind every item's first one.
 _CONTINUE = """
@@ -93,7 +94,8 @@ def _enter(connection: sqlite3.Connection, position: int, history: History) -> N
         if attempt.ending in _FINAL:
             claiming.end(connection, position, _FINAL[attempt.ending], number)
     failures = sum(attempt.ending in _FAILURES for attempt in history.attempts)
-    connection.execute(_CONTINUE, (history.claimed, failures, failures > 0, position))
+    went_back = any(attempt.ending in _SENT_BACK for attempt in history.attempts)
+    connection.execute(_CONTINUE, (history.claimed, failures, went_back, position))
 
 
 def by_key(attempts: Iterable[Attempt]) -> Mapping[str, tuple[Attempt, ...]]:

@@ -21,7 +21,7 @@ class State(StrEnum):
     DONE = "done"
     """It has its one outcome."""
     ABSTAINED = "abstained"
-    """The infrastructure failed as often as is allowed; its outcome is the last failure."""
+    """The infrastructure failed, or its lease was lost, as often as is allowed; its outcome is the last of them."""
 
 
 class Ending(StrEnum):
@@ -30,13 +30,13 @@ class Ending(StrEnum):
     DONE = "done"
     """With the outcome that counts."""
     ABSTAINED = "abstained"
-    """With a failure of the infrastructure, the last one allowed."""
+    """With a failure of the infrastructure, or the loss of a lease, the last one allowed."""
     RETRIED = "retried"
     """With a failure of the infrastructure; the item went back to the queue."""
     LOST = "lost"
-    """The lease expired or its process is gone; counted as a failure of the infrastructure."""
+    """The lease expired or its process is gone; counted, apart from the failures that somebody saw."""
     RELEASED = "released"
-    """The operator stopped it; not counted."""
+    """Given back before it had an outcome, because the operator stopped it or it was not begun; not counted."""
     DEMOTED = "demoted"
     """It had ended with an outcome, whose trace was found missing or damaged later."""
 

@@ -14,6 +14,7 @@ from hylo_core.spec import AgentSpec
 from hylo_core.trace import ArrayLayout
 from hylo_eval.agents.protocol import Reply
 from hylo_eval.errors import AgentError
+from hylo_eval.rollout.observe import array_layout
 from hylo_eval.traces.encoding import encode_value
 
 _FLOAT64 = np.dtype(np.float64)
@@ -173,6 +174,6 @@ def takes_integers(space: Any) -> bool:
 def action_layout(space: Any) -> ArrayLayout:
     """The layout of one action for the start event; ``unknown`` where there is no space."""
     if space is None:
-        return ArrayLayout(dtype="unknown")
+        return array_layout((), "unknown")
     shape = action_shape(space)
-    return ArrayLayout(dtype="text") if shape is None else ArrayLayout(shape=shape, dtype=str(space.dtype))
+    return array_layout((), "text") if shape is None else array_layout(shape, str(space.dtype))

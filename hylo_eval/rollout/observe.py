@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from hylo_eval.video.frames import FrameSink
 
 _NO_ARRAY: tuple[Any, Any] = (None, None)
+
+
+@lru_cache(maxsize=256)
+def array_layout(shape: tuple[int, ...], dtype: str) -> ArrayLayout:
+    """One value for all episodes: those of a task have the same layouts, and the writer knows them again."""
+    return ArrayLayout(shape=shape, dtype=dtype)
 
 
 class ObservationView:
@@ -122,8 +129,8 @@ def _key(key: Any) -> str:
 
 def _layout(key: Any, value: Any) -> ArrayLayout:
     if isinstance(value, str):
-        return ArrayLayout(dtype="text")
+        return array_layout((), "text")
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise EnvError(f"the observation {key!r} is a {type(value).__name__}, not an array of numbers or text")
-    return ArrayLayout(shape=tuple(array.shape), dtype=array.dtype.name)
+    return array_layout(tuple(array.shape), array.dtype.name)

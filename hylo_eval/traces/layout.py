@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ EPISODES: Final = "episodes"
 """The folder of a run's traces."""
 
 
+@lru_cache(maxsize=1024)
 def episode_id(key: str, attempt: int) -> str:
     """``<slug of key>-<10 hex of sha256(key)>.<attempt>``: a file name that no other key and no other attempt has."""
     slug = _NOT_SLUG.sub("-", key).strip("-.")[:_SLUG_LENGTH]
@@ -100,7 +102,7 @@ class RunFolder:
 
     def trace(self, episode: str) -> Path:
         """The trace of an episode id."""
-        return self.episodes / f"{episode}.jsonl"
+        return self.path.joinpath("episodes", f"{episode}.jsonl")
 
     @property
     def videos(self) -> Path:

@@ -24,6 +24,7 @@ from hylo_core.trace import (
 )
 from hylo_eval.errors import EnvError, EvalError
 from hylo_eval.traces.encoding import encode_value
+from hylo_eval.traces.start_form import encode_start
 
 PARTIAL: Final = ".partial"
 _OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY
@@ -63,7 +64,9 @@ class TraceWriter:
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
         self.path = path
-        self._partial = path.with_name(path.name + PARTIAL)
+        # As text: the two names are used a few times an episode, and paths are dear.
+        self._name = os.fspath(path)
+        self._partial = self._name + PARTIAL
         self._fsync = fsync
         self._pid = os.getpid()
         self._trace = hashlib.sha256()
@@ -73,7 +76,7 @@ class TraceWriter:
         self._lines: list[bytes] = []
         self._pending = 0
         self.digests: TraceDigests | None = None
-        if path.exists():
+        if os.path.lexists(self._name):
             raise EvalError(f"the trace {path} exists already; a trace is written once")
         try:
             descriptor = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -81,15 +84,13 @@ class TraceWriter:
             raise EvalError(f"another process is writing {self._partial}, or died doing so") from error
         except OSError as error:
             raise self._unwritable(error) from error
-        # Unbuffered: what is gathered is written whole, so an unfinished trace ends with a whole line, and at the same
-        # one in every run.
-        self._file = os.fdopen(descriptor, "wb", 0)
+        # Without a buffer: what is gathered is written whole, so an unfinished trace ends with a whole line, and at
+        # the same one in every run.
+        self._descriptor: int | None = descriptor
 
     def start(self, event: EpisodeStart) -> None:
         """Write the first event."""
-        members = event.to_dict()
-        members.pop("volatile", None)
-        self._write(orjson.dumps({"type": event.type, "schema": event.schema, **members}), event.volatile)
+        self._write(encode_start(event), event.volatile)
 
     def reset(self, event: ResetEvent) -> None:
         """Write the initial state."""
@@ -167,27 +168,34 @@ class TraceWriter:
         Raises:
             EvalError: The file cannot be written: a full disk, a folder that is gone.
         """
-        members = event.to_dict()
-        members.pop("volatile", None)
-        stable = orjson.dumps({"type": event.type, **members})
-        self._stable.append(stable)
+        self._stable.append(stable := orjson.dumps(end_form(event)))
         self._drain()
         behaviour = f"sha256:{self._behaviour.hexdigest()}"
         self._lines += _line(stable, {**event.volatile, "behaviour_sha256": behaviour})
         self._drain(behaviour_done=True)
         with self._refusing():
-            self._file.flush()
             if self._fsync:
-                os.fsync(self._file.fileno())
-            self._file.close()
-            self._partial.rename(self.path)
+                os.fsync(self._open())
+            self._close()
+            os.rename(self._partial, self._name)  # noqa: PTH104 - see their names
         self.digests = TraceDigests(f"sha256:{self._trace.hexdigest()}", behaviour, self._size)
         return self.digests
 
     def close(self) -> None:
         """Close the file; without an end event it stays ``.partial`` and is nobody's result."""
         with contextlib.suppress(OSError) if self.digests is None else contextlib.nullcontext():
-            self._file.close()
+            self._close()
+
+    def _open(self) -> int:
+        if self._descriptor is None:
+            raise ValueError("the trace is closed")
+        return self._descriptor
+
+    def _close(self) -> None:
+        # Forgotten first: its number may be another file's as soon as it is closed.
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
     @contextlib.contextmanager
     def _refusing(self) -> Generator[None, None, None]:
@@ -235,7 +243,19 @@ class TraceWriter:
         rest = memoryview(data)
         with self._refusing():
             while rest:
-                rest = rest[self._file.write(rest) :]
+                rest = rest[os.write(self._open(), rest) :]
+
+
+def end_form(event: EpisodeEnd) -> dict[str, Any]:
+    """Its JSON form without ``volatile``, after the type: members equal to their default are left out."""
+    members: dict[str, Any] = {"type": event.type, "status": event.status.value, "steps": event.steps}
+    if event.success_once is not None:
+        members["success_once"] = event.success_once
+    if event.success_at_end is not None:
+        members["success_at_end"] = event.success_at_end
+    if event.reason:
+        members["reason"] = event.reason
+    return members
 
 
 def _line(stable: bytes, volatile: Mapping[str, Any] | None) -> tuple[bytes, ...]:

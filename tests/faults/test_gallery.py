@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hylo_eval import read_trace
+from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP
 from hylo_eval.queue import Ending, State
 from tests.faults.disturbed import SHORT_DEADLINES, Disturbed
 
@@ -32,6 +33,7 @@ LOST = {
     "fail-make": ("env_error", "make: RuntimeError: EGL_BAD_ALLOC"),
     "fail-reset": ("env_error", "reset: RuntimeError: EGL_BAD_ALLOC"),
     "fail-step": ("env_error", "step: RuntimeError: EGL_BAD_ALLOC"),
+    "stop-step": ("worker_lost", f"step: WorkerLost: {TOLD_TO_STOP}"),
 }
 """Task -> status and error of the one attempt that its fault costs."""
 AGENT = {
@@ -39,7 +41,7 @@ AGENT = {
     "fail-act": "act: RuntimeError: EGL_BAD_ALLOC",
 }
 """Task -> error of the episode in which the agent fails, which is not tried again."""
-FREE = ("steady", "hang-close", "segfault-close", "fail-close", "stop-step", "chatter-step", "litter-step")
+FREE = ("steady", "hang-close", "segfault-close", "fail-close", "chatter-step", "litter-step")
 """Tasks whose fault costs nothing, because the episode has ended, or because it is none."""
 
 

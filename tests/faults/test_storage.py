@@ -28,7 +28,8 @@ def check_whole(run: Disturbed, expected: dict[str, str]) -> None:
 @pytest.mark.slow
 def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(disturbed: Callable[..., Disturbed]) -> None:
     """What is finished is kept; with room again the run is continued."""
-    run = disturbed("steady", "walk", seeds=range(40))
+    # Long enough for each to be committed by itself: the log of the queue must outgrow what there is room for.
+    run = disturbed("steady", "walk", seeds=range(40), params={"seconds": 0.01})
     expected = run.undisturbed()
     full = ["bash", "-c", 'ulimit -f 400; exec "$@"', "bash"]
     assert run.run(run.command(), before=full) == 2, run.printed()
@@ -114,14 +115,11 @@ def test_a_trace_that_is_not_what_its_row_says_is_run_again(
 
 
 def test_two_commands_with_one_run_id_share_its_episodes(disturbed: Callable[..., Disturbed]) -> None:
-    """Started at once: the later one joins, or is refused if it comes while the run is being made."""
+    """Started at once: one makes the run, the other joins it, also if it comes while the run is being made."""
     run = disturbed("steady", "walk", seeds=SEEDS)
     expected = run.undisturbed()
     both = [run.start(run.command(workers=1)) for _ in range(2)]
-    codes = sorted(run.end(process) for process in both)
-    assert codes in ([0, 0], [0, 2]), run.printed()
-    if codes == [0, 2]:
-        assert "already" in run.printed()
+    assert [run.end(process) for process in both] == [0, 0], run.printed()
     check_whole(run, expected)
 
 
@@ -138,4 +136,5 @@ def test_a_second_command_joins_a_run_that_goes_on(disturbed: Callable[..., Dist
     run.let_go()
     assert (run.end(first), run.end(second)) == (0, 0), run.printed()
     check_whole(run, expected)
-    assert {result.attempt for result in run.results().values()} == {1}
+    # What the first one was given and had not begun may have gone back, for the second one.
+    assert {attempt.ending for attempt in run.attempts()} <= {Ending.DONE, Ending.RELEASED}

@@ -1,4 +1,4 @@
-"""What worker processes bring and cost: two against one, and episodes so short that only the harness counts."""
+"""What worker processes bring: two against one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ CPU_SECONDS_A_STEP = 0.02
 EPISODES, STEPS = 60, 10
 PAIRS, MORE_PAIRS = 2, 3
 LIMIT = 1.8
-SHORT_EPISODES = 2000
 
 
 def outcomes(run: Disturbed, run_id: str, *arguments: object, workers: int) -> list[Outcome]:
@@ -67,21 +66,3 @@ def test_two_workers_do_nearly_twice_as_much_as_one(tmp_path: Path, capsys: pyte
 def median_ratio(pairs: list[tuple[float, float]]) -> float:
     """Two workers over one."""
     return statistics.median(two / one for one, two in pairs)
-
-
-@pytest.mark.peer
-@pytest.mark.slow
-def test_short_episodes_with_durable_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """2,000 episodes of one step through a worker process, every trace the one on record; with --fsync beside it."""
-    run = Disturbed(tmp_path, "steady", seeds=range(SHORT_EPISODES), max_steps=1)
-    rates: dict[str, float] = {}
-    for name, arguments in (("SIGKILL-safe", ()), ("--fsync", ("--fsync",))):
-        found = outcomes(run, name.strip("-"), *arguments, workers=1)
-        assert len(found) == SHORT_EPISODES
-        last = max(outcome.started_at + outcome.seconds for outcome in found)
-        rates[name] = SHORT_EPISODES / (last - min(outcome.started_at for outcome in found))
-    assert len(run.behaviours("SIGKILL-safe")) == SHORT_EPISODES
-    assert run.behaviours("fsync") == run.behaviours("SIGKILL-safe")
-    with capsys.disabled():
-        print(f"\n{'episodes a second':<28}" + "".join(f"{name:>14}" for name in rates))
-        print(f"{'one step, one worker':<28}" + "".join(f"{rate:>14.0f}" for rate in rates.values()))

@@ -54,6 +54,28 @@ def test_a_mistyped_name_is_suggested(typed, meant, hylo):
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (("run", "reach_fixed", "--agent", "zero", "--episodes", "\uff11\uff12"), "is no number in the digits 0 to 9"),
+        (("run", "reach_fixed", "--agent", "zero", "--workers", "1_0"), "is no number in the digits 0 to 9"),
+        (("run", "reach_fixed", "--agent", "zero", "--shard", "\u0661/\u0662"), "--shard takes I/N"),
+        (
+            ("run", "reach_fixed", "--agent", "reach-scripted", "--agent-arg", "speed=\u0660.1"),
+            "must be a finite number",
+        ),
+        (("plan", "--effect", "\u0660.1"), "is no number in the digits 0 to 9"),
+    ],
+    ids=["integer", "underscore", "shard", "agent", "float"],
+)
+def test_numbers_are_written_in_plain_digits(typed, says, hylo):
+    """Python reads the digits of every script, and underscores between them; a person who typed them slipped."""
+    outcome = hylo(*typed)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert says in " ".join(outcome.err.split())
+    assert "Traceback" not in outcome.err
+
+
 @pytest.mark.parametrize("what", ["nothing", "benchmark", "agent"])
 def test_an_unknown_listing_names_the_ones_there_are(what, hylo):
     """There are six."""

@@ -27,7 +27,7 @@ _PREAMBLE = """
             yield json.loads(line)
 
     def outcome(command, **changes):
-        send(type="outcome", attempt=command["attempt"], resident_bytes=1, outcome={
+        send(type="outcome", attempt=command["attempt"], number=command["number"], resident_bytes=1, outcome={
             "status": "completed", "trace": "", "trace_sha256": "", "behaviour_sha256": "", "trace_bytes": 0,
             "steps": 1, "success": True, "started_at": 0.0, "seconds": 0.1, **changes})
 

@@ -186,7 +186,7 @@ def test_nonsense_in_the_shared_memory_is_a_time_that_can_be_shown(since):
     """An agent may write anything there."""
     board = PhaseBoard.create()
     try:
-        board._memory[:] = __import__("struct").pack("=qdq", 1, since, 99)
+        board._memory[:24] = __import__("struct").pack("=qdq", 1, since, 99)
         found = activity_of(Seat(Process(board)))
         assert found.phase == "idle"
         assert abs(found.since) < 1e12

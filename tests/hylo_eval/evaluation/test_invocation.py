@@ -173,8 +173,11 @@ def test_deadlines_are_read_over_the_defaults() -> None:
     [
         ("rest=3", "no phase 'rest'.*reset"),
         ("step=soon", "--deadline step takes seconds, not 'soon'"),
-        ("step=0", "deadline of step must be a positive number"),
-        ("step=inf", "deadline of step must be a positive number"),
+        ("step=\uff11\uff12", "--deadline step takes seconds in the digits 0 to 9"),
+        ("step=1_0", "--deadline step takes seconds in the digits 0 to 9"),
+        ("step=1e-9", r"deadline of step must be at least 0\.2 seconds"),
+        ("step=0", r"deadline of step must be at least 0\.2 seconds"),
+        ("step=inf", r"deadline of step must be at least 0\.2 seconds"),
         ("step", "--deadline"),
     ],
 )

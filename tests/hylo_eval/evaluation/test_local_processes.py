@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from hylo_eval import EvalError
+from hylo_eval.evaluation import local_processes, lookahead
 from hylo_eval.evaluation.executor import Work
-from hylo_eval.evaluation.local_processes import MAX_FAILED_STARTS, MAX_LOST_IN_A_ROW, LocalProcesses
+from hylo_eval.evaluation.local_processes import LocalProcesses
+from hylo_eval.evaluation.losses import MAX_FAILED_STARTS, MAX_LOST_IN_A_ROW
+from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.evaluation.worker import Episode
 from hylo_eval.evaluation.worker_limits import WorkerLimits
@@ -30,7 +33,7 @@ class Executed:
         options: For the executor.
     """
 
-    def __init__(self, folder: Path, body: str, **options: Any) -> None:
+    def __init__(self, folder: Path, body: str, *, max_attempts: int = 1000, **options: Any) -> None:
         self.run = RunFolder.at(folder, "run")
         self.run.create()
         self.plan = plan()
@@ -38,10 +41,11 @@ class Executed:
             self.run.queue,
             config={},
             items=(Item(key=item.key, task=item.task, position=at) for at, item in enumerate(self.plan.declared)),
-            max_attempts=1000,
+            max_attempts=max_attempts,
         )
         told: dict[str, Any] = {"workers": 1, "python": interpreter(folder, body), "limits": WorkerLimits(), **options}
         self.executor = LocalProcesses(recipe(self.run.path), **told)
+        self.folder = folder
         self.finished: list[Episode] = []
 
     def prepare(self) -> Any:
@@ -121,6 +125,42 @@ def test_every_episode_is_handed_out_once(executed: Any) -> None:
     assert [episode.attempt for episode in run.finished] == [1] * 4
 
 
+QUICK = "time.sleep(0.001); outcome(command, seconds=0.001)"
+
+
+def test_short_episodes_are_handed_out_ahead_and_committed_together(executed: Any, tmp_path: Path) -> None:
+    """A worker is given several in one go after its first; each has its outcome once, in the order they were given."""
+    body = EPISODES + f"open({str(tmp_path / 'told')!r}, 'a').write(f'{{command[\"number\"]}}\\n'); " + QUICK
+    run = executed(body)
+    run.execute()
+    assert run.endings() == {Ending.DONE: 4}
+    assert (tmp_path / "told").read_text().split() == ["1", "2", "3", "4"]
+    assert len({episode.instance.key for episode in run.finished}) == 4
+
+
+def test_what_is_behind_a_long_episode_goes_back(executed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first was short, the second was not: others could have run what the worker holds. It begins none of it."""
+    monkeypatch.setattr(lookahead, "STALLED_SECONDS", 0.1)
+    monkeypatch.setattr(local_processes, "STALLED_SECONDS", 0.1)
+    skip = "number = command['number']\n        if number in (3, 4): send(type='skipped', number=number); continue\n"
+    does = skip + "        time.sleep(0.6 if number == 2 else 0.001); outcome(command, seconds=0.001)"
+    run = executed(EPISODES + does)
+    run.execute()
+    assert run.endings() == {Ending.RELEASED: 2, Ending.DONE: 4}
+
+
+def test_a_worker_that_dies_costs_the_episode_it_ran_and_not_those_behind_it(executed: Any, tmp_path: Path) -> None:
+    """They were not begun: they go back, and no try of theirs is counted."""
+    once = f"open({str(tmp_path / 'once')!r}, 'x')"
+    does = (
+        f"if command['number'] == 2:\n            try: {once}; os._exit(5)\n            except OSError: pass\n        "
+    )
+    run = executed(EPISODES + does + QUICK)
+    run.execute()
+    endings = run.endings()
+    assert (endings[Ending.DONE], endings[Ending.RETRIED]) == (4, 1)
+
+
 @pytest.mark.parametrize("limits", [{"recycle_after": 1}, {"max_rss_mb": 1}], ids=["episodes", "memory"])
 def test_a_worker_alone_that_is_replaced_leaves_nothing_undone(
     executed: Any, tmp_path: Path, limits: dict[str, int]
@@ -137,31 +177,35 @@ def test_a_worker_alone_that_is_replaced_leaves_nothing_undone(
     assert len(set((tmp_path / "pids").read_text().split())) == 4
 
 
-@pytest.mark.parametrize(
-    ("does", "ending", "message"),
-    [
-        ("os._exit(5)", Ending.RETRIED, "the last one died: exit code 5 in make"),
-        ("send(type='cancelled'); os._exit(0)", Ending.RELEASED, "told to stop by somebody else"),
-    ],
-    ids=["died", "cancelled"],
-)
-def test_a_run_in_which_every_worker_is_lost_ends(executed: Any, does: str, ending: Ending, message: str) -> None:
+def test_a_run_in_which_every_worker_is_lost_ends(executed: Any) -> None:
     """That is no single bad episode; nothing stays leased."""
-    run = executed(EPISODES + does)
+    run = executed(EPISODES + "os._exit(5)")
     with pytest.raises(EvalError, match=f"{MAX_LOST_IN_A_ROW} workers in a row were lost") as caught:
         run.execute()
-    assert message in caught.value.message
-    assert run.endings() == {ending: MAX_LOST_IN_A_ROW}
+    assert "the last one died: exit code 5 in make" in caught.value.message
+    assert run.endings() == {Ending.RETRIED: MAX_LOST_IN_A_ROW}
     assert run.queue.counts()[State.PENDING] == 4
 
 
-def test_a_worker_that_another_has_told_to_stop_costs_nothing(executed: Any, tmp_path: Path) -> None:
-    """A scheduler signals every process of a job; the episode is begun again and the run goes on."""
-    once = f"open({str(tmp_path / 'once')!r}, 'x')"
-    does = f"try: {once}\n        except OSError: outcome(command)\n        else: send(type='cancelled'); sys.exit()"
-    run = executed(EPISODES + does)
+def test_a_signal_that_the_run_did_not_get_is_that_attempts_loss(
+    executed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that signals its own process is no operator: its episodes are abstained and the run comes to its end."""
+    monkeypatch.setattr(local_processes, "SIGNAL_SECONDS", 0.0)
+    run = executed(EPISODES + "send(type='cancelled'); sys.exit()", max_attempts=6)
     run.execute()
-    assert run.endings() == {Ending.RELEASED: 1, Ending.DONE: 4}
+    assert run.endings() == {Ending.RETRIED: MAX_LOST_IN_A_ROW, Ending.ABSTAINED: 4}
+    assert {attempt.outcome.error for attempt in run.queue.attempts()} == {f"step: WorkerLost: {TOLD_TO_STOP}"}
+
+
+def test_a_signal_that_reaches_a_worker_before_the_run_is_the_operators(executed: Any) -> None:
+    """A scheduler signals every process of a job, in any order; what was under way costs nothing."""
+    told = iter([False] * 3)
+    run = executed(EPISODES + "send(type='cancelled'); sys.exit()")
+    with pytest.raises(KeyboardInterrupt):
+        run.execute(stop=lambda: next(told, True))
+    assert run.endings() == {Ending.RELEASED: 1}
+    assert run.queue.counts()[State.PENDING] == 4
 
 
 def test_a_death_is_seen_although_a_child_holds_the_pipes(executed: Any) -> None:

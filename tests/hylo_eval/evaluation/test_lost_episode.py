@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hylo_eval import read_trace, run_episode
-from hylo_eval.evaluation.lost_episode import outcome_of_lost_worker
+from hylo_eval.evaluation.lost_episode import Loss, LostEpisodes
 from hylo_eval.queue import Outcome
 from hylo_eval.traces.layout import RunFolder, episode_id
 from tests.episodes import FunctionAgent, ScriptedEnv, instance
@@ -32,9 +32,9 @@ def lost(run: RunFolder, **changes: Any) -> Outcome | None:
         "breached": False,
         "started_at": 12.0,
         "worker": "worker-0",
-        "fsync": False,
     }
-    return outcome_of_lost_worker(instance(), 2, run=run, benchmark=BENCHMARK, setup=setup(), **{**told, **changes})
+    losses = LostEpisodes(run=run, benchmark=BENCHMARK, setup=setup())
+    return losses.outcome_of_worker(instance(), 2, Loss(**{**told, **changes}))
 
 
 def record(run: RunFolder, **options: Any) -> bytes:
@@ -114,3 +114,19 @@ def test_which_worker_was_lost_is_no_part_of_the_behaviour(tmp_path: Path) -> No
         assert outcome is not None
         digests.add(outcome.behaviour_sha256)
     assert len(digests) == 1
+
+
+def test_an_attempt_that_nobody_stopped_is_that_of_a_lost_worker(run: RunFolder) -> None:
+    """An agent that signals its own process loses the attempt; the trace keeps how far it came, and one end."""
+    path = run.trace(episode_id(instance().key, 2))
+    asked = iter([False, False, True])
+    with pytest.raises(KeyboardInterrupt):
+        run_episode(
+            ScriptedEnv(), FunctionAgent(), instance(), trace_path=path, attempt=2, stop=lambda: next(asked, True)
+        )
+    losses = LostEpisodes(run=run, benchmark=BENCHMARK, setup=setup())
+    loss = Loss(phase="step", what="was told to stop", started_at=12.0, worker="worker-0")
+    outcome = losses.outcome_of_told_to_stop(instance(), 2, loss)
+    trace = read_trace(run.path / outcome.trace)
+    assert (outcome.status, str(trace.status), outcome.steps, len(trace.steps)) == ("worker_lost", "worker_lost", 2, 2)
+    assert [item.name for item in run.episodes.iterdir()] == [path.name]

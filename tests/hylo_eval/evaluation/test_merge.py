@@ -19,6 +19,7 @@ from hylo_eval.evaluation.activity import ActivityReport
 from hylo_eval.evaluation.evaluate import EvalResult
 from hylo_eval.evaluation.merge import Merged, merge, plan_merge
 from hylo_eval.queue import Ending, Owner, RunQueue, State
+from hylo_eval.queue import settings as queue_settings
 from hylo_eval.scoring.counts import Steps
 from hylo_eval.scoring.success import Success
 from hylo_eval.traces.layout import RunFolder
@@ -177,8 +178,9 @@ def test_a_damaged_trace_is_left_out_and_its_episode_runs_again(runs, parts, tmp
     assert behaviours(run) == behaviours(whole.run)
 
 
-def test_failed_and_lost_attempts_come_along(tmp_path):
+def test_failed_and_lost_attempts_come_along(tmp_path, monkeypatch):
     """Their numbers and their count: an episode does not get more tries because it was merged."""
+    monkeypatch.setattr(queue_settings, "MOST_LOSSES", 1)
     part = run_part(tmp_path, "1/1").run
     with contextlib.closing(reopen(part)) as queue:
         first, second = [item.key for item in queue.results()][:2]
@@ -191,7 +193,7 @@ def test_failed_and_lost_attempts_come_along(tmp_path):
     with contextlib.closing(RunQueue.open(merged.result.run.queue)) as queue:
         results = {item.key: item for item in queue.results()}
         attempts = [item for item in queue.attempts() if item.key == first]
-    # One try is allowed here, and it was under way when its process died.
+    # One loss is allowed here, and the attempt was under way when its process died.
     assert [(item.attempt, item.ending) for item in attempts] == [(1, Ending.DEMOTED), (2, Ending.ABSTAINED)]
     assert attempts[1].outcome.status == "worker_lost"
     assert attempts[1].owner == owner.id
@@ -323,6 +325,15 @@ def test_nothing_is_written_over(parts, tmp_path):
     """Not even an empty folder."""
     (tmp_path / "merged").mkdir()
     assert "exists already; nothing is written over" in str(refusal(tmp_path, *parts))
+
+
+def test_the_whole_does_not_go_into_a_part(parts, tmp_path):
+    """A run inside another's folder is found by nobody, and goes when the part does; so does a way around by a link."""
+    (tmp_path / "link").symlink_to(parts[0].path)
+    for folder in (parts[0].path, parts[0].path / "episodes", tmp_path / "link"):
+        with pytest.raises(EvalError, match="lies inside the part"):
+            merge(plan_merge(parts, benchmark=BENCHMARK), RunFolder(folder / "whole"))
+    assert not list(tmp_path.rglob("whole"))
 
 
 def test_a_failure_in_the_middle_leaves_nothing(parts, tmp_path, monkeypatch):

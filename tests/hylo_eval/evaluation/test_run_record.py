@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,32 @@ def test_a_new_run_has_a_manifest_and_every_instance_in_its_queue(tmp_path: Path
     assert manifest["config_digest"] == begun.config_digest == digest(build_config(plan(), setup()))
     assert manifest["invocation"] == {"benchmark": "unit"}
     assert "continued" not in manifest
+
+
+def test_commands_that_begin_one_run_at_the_same_moment_share_it(tmp_path: Path) -> None:
+    """One makes it, the others continue it: no item stands twice, and the manifest is of the one that made it."""
+    together = threading.Barrier(4)
+
+    def begin(number: int) -> int:
+        what = record(tmp_path, details={"number": number})
+        together.wait()
+        with closing(opened(what)) as queue:
+            return sum(1 for _ in queue.results())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(begin, range(4))) == [4] * 4
+    manifest = read_manifest(tmp_path / "mine" / "manifest.json")
+    assert sorted([manifest["number"], *(session["number"] for session in manifest["continued"])]) == [0, 1, 2, 3]
+
+
+def test_a_command_that_comes_second_with_another_run_is_told_what_differs(tmp_path: Path, begun: RunQueue) -> None:
+    """It found no queue at first; what the quicker one wrote stays as it is."""
+    other = record(tmp_path, plan=plan(max_steps=7))
+    before = (tmp_path / "mine" / "manifest.json").read_bytes()
+    with pytest.raises(QueueError, match=r"(?s)overrides.max_steps: stored nothing, given 7") as caught:
+        other.begin_or_continue(fsync=False, allow_code_change=False)
+    assert caught.value.fix == "choose another --run-id"
+    assert (tmp_path / "mine" / "manifest.json").read_bytes() == before
 
 
 def test_a_run_that_is_continued_says_so(tmp_path: Path, begun: RunQueue) -> None:

@@ -114,7 +114,7 @@ def test_a_worker_that_does_not_begin_what_it_was_given_is_late_in_make(tmp_path
         worker = PhaseBoard(os.dup(process.board.descriptor))
         worker.enter(IDLE)
         assert [process.breach(SECOND, time.monotonic() + 100) for _ in range(2)] == [None, None]
-        process.assign(instance(), 1)
+        process.assign((instance(), 1))
         worker.enter(IDLE)
         assert process.doing().phase == "make"
         looks = [process.breach(SECOND, process.doing().since + 1.5) for _ in range(2)]
@@ -127,7 +127,7 @@ def test_a_worker_that_does_not_begin_what_it_was_given_is_late_in_make(tmp_path
 def test_a_worker_that_has_said_what_came_of_it_is_idle_again(tmp_path: Path) -> None:
     """Nothing is expected of it until it is given something."""
     with started(tmp_path, "next(commands()); send(type='outcome')\n" + WAITS) as process:
-        process.assign(instance(), 1)
+        process.assign((instance(), 1))
         process.board.enter(IDLE)
         assert process.doing().phase == "make"
         while not list(process.receive()):
@@ -173,7 +173,7 @@ def test_a_command_to_a_worker_that_is_gone_raises_nothing(tmp_path: Path) -> No
     with started(tmp_path, "") as process:
         assert process.ended(60)
         process.set_up(recipe(tmp_path), task())
-        process.assign(instance(), 1)
+        process.assign((instance(), 1))
         process.ask_to_stop(interrupt=True)
         assert events_of(process) == []
 
@@ -183,8 +183,8 @@ def test_a_task_is_sent_once(tmp_path: Path) -> None:
     body = "for command in commands(): send(type='heard', command=command)"
     with started(tmp_path, body) as process:
         for seed in (1, 2):
-            process.assign(instance(seed=seed), 1)
-        process.assign(attrs.evolve(instance(), spec=task("unit/other")), 3)
+            process.assign((instance(seed=seed), 1))
+        process.assign((attrs.evolve(instance(), spec=task("unit/other")), 3))
         process.ask_to_stop()
         heard = [event["command"] for event in events_of(process)]
     assert [(item["type"], item.get("task"), item.get("attempt")) for item in heard] == [

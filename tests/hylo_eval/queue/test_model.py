@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
 import attrs
 from hypothesis import settings
@@ -13,9 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hylo_eval.queue import Lease, Owner, RunQueue, State
+from hylo_eval.queue import settings as queue_settings
 from tests.hylo_eval.queue.fakes import CONFIG, LEASE_SECONDS, FakeMachine, items, outcome
 
-MAX_ATTEMPTS = 3
+MAX_ATTEMPTS = 2
+MAX_LOSSES = 3
 OWNERS = ("a", "b", "c")
 owners = st.sampled_from(OWNERS)
 choices = st.integers(min_value=0, max_value=10**6)
@@ -30,6 +34,7 @@ class Expected:
     state: State = State.PENDING
     attempt: int = 0
     failures: int = 0
+    losses: int = 0
     lease: Lease | None = None
     expires: float = 0.0
     owner: str = ""
@@ -42,6 +47,8 @@ class QueueAgainstModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
+        self.bound = mock.patch.object(queue_settings, "MOST_LOSSES", MAX_LOSSES)
+        self.bound.start()
         self.machine = FakeMachine()
         self.model: dict[str, Expected] = {}
         self.owner: dict[str, Owner] = {}
@@ -73,7 +80,16 @@ class QueueAgainstModel(RuleBasedStateMachine):
     def fail(self, expected: Expected) -> None:
         """A failure of the infrastructure, in the model."""
         expected.failures += 1
-        expected.state = State.ABSTAINED if expected.failures == MAX_ATTEMPTS else State.PENDING
+        self.send_back(expected, abstains=expected.failures == MAX_ATTEMPTS)
+
+    def lose(self, expected: Expected) -> None:
+        """A lost lease, which is no failure that anybody saw."""
+        expected.losses += 1
+        self.send_back(expected, abstains=expected.losses == MAX_LOSSES)
+
+    def send_back(self, expected: Expected, *, abstains: bool) -> None:
+        """What both come to, in the model."""
+        expected.state = State.ABSTAINED if abstains else State.PENDING
         # Whoever fails later stands further back.
         self.back += 1
         expected.place = self.back
@@ -83,7 +99,7 @@ class QueueAgainstModel(RuleBasedStateMachine):
         for expected in self.model.values():
             gone = expected.owner in self.machine.ended or expected.expires <= self.machine.now
             if expected.state is State.LEASED and gone:
-                self.fail(expected)
+                self.lose(expected)
 
     def current(self, lease: Lease) -> Expected | None:
         """The item of a lease that still holds."""
@@ -112,11 +128,44 @@ class QueueAgainstModel(RuleBasedStateMachine):
                 sizes[each.task] += 1
             assert lease.task == prefer if prefer in sizes else sizes[lease.task] == max(sizes.values())
             assert expected.place == min(each.place for each in pending.values() if each.task == lease.task)
+        self.take(expected, lease, name)
+
+    @rule(name=owners, task=st.integers(0, 3), count=st.integers(1, 3))
+    def claim_more(self, name: str, task: int, count: int) -> None:
+        wanted = f"task-{task}"
+        pending = {key: item for key, item in self.model.items() if (item.state, item.task) == (State.PENDING, wanted)}
+        leases = self.queue.claim_more(self.owner[name], wanted, count)
+        assert [lease.key for lease in leases] == sorted(pending, key=lambda key: pending[key].place)[:count]
+        for lease in leases:
+            self.take(pending[lease.key], lease, name)
+
+    def take(self, expected: Expected, lease: Lease, name: str) -> None:
+        """A claim, in the model."""
         expected.state, expected.lease, expected.owner = State.LEASED, lease, self.owner[name].id
         expected.attempt += 1
         expected.expires = self.machine.now + LEASE_SECONDS
         assert lease.attempt == expected.attempt
         self.kept.append(lease)
+
+    @precondition(lambda self: len(self.kept) > 1)
+    @rule(first=choices, second=choices)
+    def finish_together(self, first: int, second: int) -> None:
+        leases = [self.kept[choice % len(self.kept)] for choice in (first, second)]
+        with self.queue.together():
+            for lease in leases:
+                expected = self.current(lease)
+                assert self.queue.finish(lease, outcome(steps=lease.attempt)) is (expected is not None)
+                if expected is not None:
+                    expected.state = State.DONE
+                    expected.finished.append(lease.attempt)
+
+    @precondition(lambda self: self.kept)
+    @rule(choice=choices)
+    def fail_together(self, choice: int) -> None:
+        lease = self.kept[choice % len(self.kept)]
+        with suppress(ZeroDivisionError), self.queue.together():
+            self.queue.finish(lease, outcome(steps=lease.attempt))
+            raise ZeroDivisionError  # nothing of it is kept
 
     @precondition(lambda self: self.kept)
     @rule(choice=choices)
@@ -216,6 +265,7 @@ class QueueAgainstModel(RuleBasedStateMachine):
         assert states == (leased,)
 
     def teardown(self) -> None:
+        self.bound.stop()
         if self.model:
             self.queue.close()
         shutil.rmtree(self.folder)

@@ -14,6 +14,7 @@ from hylo_eval.errors import QueueError
 from hylo_eval.queue import Ending, Item, Lease, Owner, RunQueue, State, claiming, tables
 from hylo_eval.queue.claiming import OTHER_HOST_SLACK_SECONDS
 from hylo_eval.queue.run_queue import LIVENESS_SECONDS
+from hylo_eval.queue.settings import MOST_LOSSES
 from tests.hylo_eval.queue.fakes import CONFIG, LEASE_SECONDS, FakeMachine, items, outcome
 
 
@@ -231,15 +232,25 @@ def test_a_failure_of_the_infrastructure_goes_to_the_back_and_at_last_abstains(q
     ]
 
 
-def test_lost_leases_count_as_failures(queue: RunQueue, owner: Owner, machine: FakeMachine):
-    """An episode that takes its process down every time ends as abstained and not in an endless loop."""
+def test_lost_leases_have_a_bound_of_their_own(queue: RunQueue, owner: Owner, machine: FakeMachine):
+    """An episode that takes its machine down every time ends as abstained and not in an endless loop."""
     first = claim(queue, owner, in_order=True)
-    machine.sleep(LEASE_SECONDS)
-    assert claim(queue, owner, in_order=True).attempt == 2
+    for attempt in range(2, MOST_LOSSES + 1):
+        machine.sleep(LEASE_SECONDS)
+        assert claim(queue, owner, in_order=True).attempt == attempt
     machine.sleep(LEASE_SECONDS)
     assert claim(queue, owner, in_order=True).key != first.key
     result = next(queue.results())
     assert (result.state, result.outcome and result.outcome.status) == (State.ABSTAINED, "worker_lost")
+
+
+def test_a_run_that_is_killed_again_and_again_uses_up_no_tries(queue: RunQueue, owner: Owner, machine: FakeMachine):
+    """Losses say nothing of the episode: all the failures that are allowed are still to come."""
+    for _ in range(3):
+        claim(queue, owner, in_order=True)
+        machine.sleep(LEASE_SECONDS)
+    assert queue.retry(claim(queue, owner, in_order=True), outcome("env_error")) is State.PENDING
+    assert queue.retry(claim(queue, owner, in_order=True), outcome("env_error")) is State.ABSTAINED
 
 
 def test_a_released_item_keeps_its_place_and_its_tries_but_not_its_number(queue: RunQueue, owner: Owner):

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from hylo_eval.errors import QueueError
 from hylo_eval.queue import Attempt, Ending, Item, Outcome, Owner, RunQueue, State
+from hylo_eval.queue.settings import MOST_LOSSES
 from hylo_eval.queue.transfer import History, by_key, write_histories
+from tests.hylo_eval.queue.fakes import FakeMachine
 
 
 def attempt(key: str = "t#0", number: int = 1, ending: Ending = Ending.DONE) -> Attempt:
@@ -71,19 +73,33 @@ def test_what_is_entered_is_what_the_queue_tells(tmp_path_factory, endings):
 
 
 def test_failures_count_on(tmp_path):
-    """Two of three tries failed elsewhere: one is left, and it is the third."""
+    """Two of three tries failed elsewhere, and one was lost, which is no failure: one is left."""
     with new_queue(tmp_path, 1) as queue:
-        write_histories(queue.path, [history("t#0", Ending.RETRIED, Ending.RELEASED, Ending.LOST)])
+        ended = [Ending.RETRIED, Ending.RELEASED, Ending.LOST, Ending.RETRIED]
+        write_histories(queue.path, [history("t#0", *ended)])
         lease = queue.claim(Owner.here())
-        assert lease.attempt == 4
+        assert lease.attempt == 5
         outcome = Outcome.without_trace("env_error", "again", started_at=1.0)
         assert queue.retry(lease, outcome) is State.ABSTAINED
 
 
-def test_what_failed_elsewhere_comes_last(tmp_path):
+def test_losses_count_on(tmp_path):
+    """An item that took its machine down nine times elsewhere does so once more."""
+    with new_queue(tmp_path, 1) as queue:
+        write_histories(queue.path, [history("t#0", *[Ending.LOST] * (MOST_LOSSES - 1))])
+        machine = FakeMachine()
+    with RunQueue.open(tmp_path / "queue.db", config={}, machine=machine) as queue:
+        assert queue.claim(machine.owner("first")).attempt == MOST_LOSSES
+        machine.ended.add("first")
+        assert queue.claim(machine.owner("second")) is None
+        assert queue.counts()[State.ABSTAINED] == 1
+
+
+@pytest.mark.parametrize("ending", [Ending.RETRIED, Ending.LOST])
+def test_what_failed_elsewhere_comes_last(tmp_path, ending):
     """As it would have in the queue in which it failed."""
     with new_queue(tmp_path) as queue:
-        write_histories(queue.path, [history("t#0", Ending.RETRIED)])
+        write_histories(queue.path, [history("t#0", ending)])
         assert [queue.claim(Owner.here()).key for _ in range(3)] == ["t#1", "t#2", "t#0"]
 
 
