@@ -17,6 +17,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hylo_core.errors import HyloError
+from hylo_eval.installing import install_command
 
 
 class EvalError(HyloError):
@@ -45,7 +46,7 @@ class MissingSimulator(EnvError):
         self.extra = extra
         super().__init__(
             f"the {family} environments are not installed here ({reason})",
-            fix=f"python -m pip install 'hylo-eval[{extra}]'",
+            fix=install_command(f"hylo-eval[{extra}]"),
         )
 
 

@@ -6,16 +6,13 @@ A table of literals. Asking whether a family can be used here looks for its modu
 from __future__ import annotations
 
 import importlib.util
-import shlex
-import shutil
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from hylo_core.errors import RefError
 from hylo_core.refs import parse_ref
+from hylo_eval.installing import install_command
 
 if TYPE_CHECKING:
     from hylo_eval.plugins import Kind, Plugin
@@ -134,17 +131,19 @@ class Availability:
     """Whether something can be used in this Python.
 
     Attributes:
-        missing: Modules that are not here; usable when there are none.
+        missing: Modules that are not here.
         fix: The command that installs them, where one does.
+        problem: What else is wrong, such as with the interpreter it is to run in.
     """
 
     missing: tuple[str, ...] = ()
     fix: str = ""
+    problem: str = ""
 
     @property
     def usable(self) -> bool:
-        """Whether nothing is missing."""
-        return not self.missing
+        """Whether nothing is missing or wrong."""
+        return not self.missing and not self.problem
 
 
 def find_family(env: str) -> Family | None:
@@ -187,18 +186,6 @@ def has_module(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
         return False
-
-
-def install_command(*requirements: str) -> str:
-    """The pip command for requirements, with the interpreter that is running now.
-
-    ``python`` where that is what a shell would find, else the full path: a fix for another Python fixes nothing.
-    """
-    found = shutil.which("python")
-    running = Path(sys.executable)
-    same = found is not None and Path(found).parent == running.parent
-    python = "python" if same or not sys.executable else str(running)
-    return shlex.join([python, "-m", "pip", "install", *requirements])
 
 
 def _ref_availability(ref: str) -> Availability:

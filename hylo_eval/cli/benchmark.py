@@ -89,8 +89,9 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
     With --check, ends with 2 when a definition differs from what the simulator gives, and names tasks and fields.
     """
     from hylo_eval.benchmarks import dump_benchmark
+    from hylo_eval.cli.elsewhere import entry_for, run_elsewhere
     from hylo_eval.cli.streams import stdout_to_stderr
-    from hylo_eval.freezing import compare_with_shipped, freeze_benchmark, frozen_names, write_frozen
+    from hylo_eval.freezing import compare_with_shipped, family_of, freeze_benchmark, frozen_names, write_frozen
 
     names = frozen_names(name)
     if as_json and not check:
@@ -99,6 +100,9 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
         raise click.UsageError("--check writes nothing; leave --output out")
     if not check and output is None and len(names) > 1:
         raise click.UsageError(f"{name!r} has {len(names)} benchmarks; say where they go: --output FOLDER")
+    entry = entry_for(family_of(name))
+    if entry is not None:
+        return run_elsewhere(entry)
     with stdout_to_stderr():
         frozen = [freeze_benchmark(each) for each in names]
     if output is not None:

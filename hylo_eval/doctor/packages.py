@@ -12,7 +12,8 @@ from typing import Final
 import attrs
 
 from hylo_eval.doctor.findings import Finding
-from hylo_eval.families import FAMILIES, Family, Requirement, install_command
+from hylo_eval.families import FAMILIES, Family, Requirement
+from hylo_eval.installing import install_command
 from hylo_eval.versions import satisfies
 
 BASE: Final = (

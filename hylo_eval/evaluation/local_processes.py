@@ -19,7 +19,7 @@ from hylo_eval.evaluation.lost_episode import outcome_of_lost_worker
 from hylo_eval.evaluation.phases import IDLE
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.seat import Seat
-from hylo_eval.evaluation.supervisor import WorkerProcess
+from hylo_eval.evaluation.supervisor import WorkerProcess, refusal_of
 from hylo_eval.evaluation.worker_limits import WorkerLimits, device_environment
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
 from hylo_eval.video.recorder import VideoTally
@@ -90,7 +90,7 @@ class LocalProcesses:
                 self._setup = RunSetup.from_dict(event["setup"])
                 return self._setup, tuple(SpecDifference(**item) for item in event["differences"])
             if event["type"] == "refused":
-                raise EvalError(event["message"], fix=event["fix"])
+                raise refusal_of(event, self._python)
             how, words = process.end(), process.last_words()
             self._vacate(seat)
             seat.failed_starts += 1
@@ -251,7 +251,7 @@ class LocalProcesses:
             seat.leaving = True
             self._count_loss("was told to stop by somebody else")
         elif kind in ("fault", "refused"):
-            raise EvalError(event["message"], fix=event["fix"])
+            raise refusal_of(event, self._python)
         else:
             raise EvalError(f"{seat.name} sent the event {kind!r} where none belongs")
 

@@ -59,6 +59,7 @@ class RunSetup(Record):
         versions: The simulator's packages.
         renderer: What draws the pictures.
         max_attempts: Tries of an episode whose infrastructure fails.
+        interpreter: What the episodes run on: executable, version of Python, packages.
     """
 
     agent: AgentInfo
@@ -70,3 +71,4 @@ class RunSetup(Record):
     versions: Mapping[str, str]
     renderer: str
     max_attempts: int
+    interpreter: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
