@@ -109,26 +109,9 @@ def microwave() -> str:
     )
 
 
-def block(width: float, depth: float, height: float, rgba: str) -> Callable[[], str]:
-    """A closed box: enough for a place to drive to, and for nothing else."""
-
-    def make() -> str:
-        return model(
-            "block",
-            (width, depth, height),
-            [
-                box("main", (0, 0, 0), (width, depth, height), rgba=rgba, mass=5),
-                region("main", (0, 0, 0), (width, depth, height)),
-            ],
-        )
-
-    return make
-
-
 FIXTURES: dict[str, Callable[[], str]] = {
     "fixtures/sinks/StandInSink": sink,
     "fixtures/stoves/StandInStove": stove,
     "fixtures/microwaves/StandInMicrowave": microwave,
-    "fixtures/hoods/StandInHood": block(0.76, 0.4, 0.3, STEEL),
 }
 """Folder below the asset root -> the model in it."""

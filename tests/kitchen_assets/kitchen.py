@@ -23,25 +23,34 @@ def layout() -> dict[str, Any]:
 
 
 def style() -> dict[str, Any]:
-    return {
-        "cabinet": {"default": ["gray", "slab", "stand_in_bar"]},
-        "counter": {"default": "gray_base_marble_top"},
-        "floor": "default",
-        "wall": "default",
-        "sink": "StandIn",
-        "stove": "StandIn",
-        "microwave": "StandIn",
-        "hood": "StandIn",
-    }
+    return dict.fromkeys(REGISTRY, "default")
 
 
-REGISTRY_ADDITIONS: dict[str, dict[str, Any]] = {
-    "sink": {"xml": "fixtures/sinks/StandInSink"},
-    "stove": {"xml": "fixtures/stoves/StandInStove"},
-    "microwave": {"xml": "fixtures/microwaves/StandInMicrowave"},
-    "hood": {"xml": "fixtures/hoods/StandInHood"},
+REGISTRY: dict[str, dict[str, dict[str, Any]]] = {
+    "cabinet": {
+        "default": {
+            "texture": "textures/flat/gray.png",
+            "panel_type": "slab",
+            "handle_type": "bar",
+            "handle_config": {"texture": "textures/metals/bright_metal.png"},
+        },
+    },
+    "counter": {
+        "default": {
+            "top_texture": "textures/flat/white.png",
+            "base_texture": "textures/flat/gray.png",
+            "obj_x_percent": 0.5,
+            "obj_y_percent": 0.5,
+            "overhang": 0.05,
+        },
+    },
+    "floor": {"default": {"texture": "textures/flat/dark_gray.png"}},
+    "wall": {"default": {"texture": "textures/flat/warm_white.png"}},
+    "sink": {"default": {"xml": "fixtures/sinks/StandInSink", "size": [None, 0.53, None]}},
+    "stove": {"default": {"xml": "fixtures/stoves/StandInStove", "size": [0.76, 0.66, 0.915]}},
+    "microwave": {"default": {"xml": "fixtures/microwaves/StandInMicrowave"}},
 }
-"""Fixture type -> the entry ``StandIn`` that is added to the package's registry of it."""
+"""Fixture type -> name -> arguments of its class. The package's own files name hundreds, and take seconds to parse."""
 
 
 def _walls() -> list[Fixture]:
@@ -82,11 +91,10 @@ def _bottom_row() -> list[Fixture]:
 
 def _top_row() -> list[Fixture]:
     size = [0.6, 0.40, 0.92]
-    doors = {"default_config_name": "default"}
     return [
         {"name": "cab_1", "type": "single_cabinet", "orientation": "left", "size": size, "pos": [0.4, -0.2, 1.85]},
-        {"name": "cab_2", "type": "hinge_cabinet", "size": [1.0, 0.40, 0.92], **_beside("cab_1"), **doors},
-        {"name": "cab_3", "type": "hinge_cabinet", "size": [1.0, 0.40, 0.92], **_beside("cab_2"), **doors},
+        {"name": "cab_2", "type": "hinge_cabinet", "size": [1.0, 0.40, 0.92], **_beside("cab_1")},
+        {"name": "cab_3", "type": "hinge_cabinet", "size": [1.0, 0.40, 0.92], **_beside("cab_2")},
         {"name": "microwave", "type": "microwave", "size": [0.76, 0.45, 0.44], **_beside("cab_3", "back_bottom")},
         {"name": "shelf", "type": "open_cabinet", "num_levels": 2, "size": size, **_beside("microwave", "bottom_back")},
     ]

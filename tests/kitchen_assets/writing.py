@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.kitchen_assets.fixtures import FIXTURES
-from tests.kitchen_assets.kitchen import REGISTRY_ADDITIONS, layout, style
+from tests.kitchen_assets.kitchen import REGISTRY, layout, style
 from tests.kitchen_assets.objects import write_objects
 
 MARKER = "hylo_stand_in.json"
-COPIED = ("arenas", "fixtures", "scenes")
-"""What the package carries of its own assets, and its code needs: definitions and a few textures."""
+COPIED = ("arenas", "fixtures/cabinets", "fixtures/counters", "fixtures/handles")
+"""What the package carries of its own assets, and its code needs: boxes that it sizes itself."""
 
 _TEXTURE = re.compile(r"textures/[\w/.-]+\.png")
 _CLASS_TEXTURES = ("textures/metals/bright_metal.png", "textures/flat/light_gray.png", "textures/ceramic.png")
@@ -35,7 +35,8 @@ def write_stand_in(root: Path) -> None:
         (root / place / "model.xml").write_text(make(), encoding="utf-8")
     _write_yaml(root / "scenes/kitchen_layouts/test/layout001.yaml", layout())
     _write_yaml(root / "scenes/kitchen_styles/test/style001.yaml", style())
-    _extend_registry(root / "fixtures/fixture_registry")
+    for kind, entries in REGISTRY.items():
+        _write_yaml(root / f"fixtures/fixture_registry/{kind}.yaml", entries)
     _write_textures(root)
     write_objects(root, _categories())
     (root / MARKER).write_text(json.dumps({"stand_in": "boxes made by Hylo's tests"}), encoding="utf-8")
@@ -43,22 +44,12 @@ def write_stand_in(root: Path) -> None:
 
 def _write_yaml(path: Path, document: dict[str, Any]) -> None:
     # JSON is YAML.
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
 
-def _extend_registry(folder: Path) -> None:
-    for kind, entry in REGISTRY_ADDITIONS.items():
-        with (folder / f"{kind}.yaml").open("a", encoding="utf-8") as file:
-            file.write(f"\nStandIn: {json.dumps(entry)}\n")
-    with (folder / "cabinet.yaml").open("a", encoding="utf-8") as file:
-        file.write(f"\nstand_in_bar: {json.dumps({'handle_type': 'bar'})}\n")
-
-
 def _write_textures(root: Path) -> None:
-    named = set(_CLASS_TEXTURES)
-    for path in (root / "fixtures").rglob("*.yaml"):
-        named |= set(_TEXTURE.findall(path.read_text(encoding="utf-8")))
-    for name in named:
+    for name in sorted({*_TEXTURE.findall(json.dumps(REGISTRY)), *_CLASS_TEXTURES}):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(flat_png(80 + zlib.crc32(name.encode()) % 150))
