@@ -38,6 +38,7 @@ _MODELS: Final = "robocasa.models"
 _BACKEND_VARIABLE: Final = "MUJOCO_GL"
 _REQUIRED_FOLDERS: Final = ("textures", "fixtures/sinks", "fixtures/stoves", "objects")
 _OBJECT_FOLDERS: Final = {"objaverse": "objaverse", "aigen": "aigen_objs", "lightwheel": "lightwheel"}
+_DOWNLOADS: Final = {"objaverse": "objs_objaverse", "aigen": "objs_aigen", "lightwheel": "objs_lw"}
 _VERSIONED: Final = ("robocasa", "robosuite", "mujoco", "numba", "numpy")
 
 
@@ -67,7 +68,7 @@ class Simulator:
     load_controller_config: Any
     task_classes: dict[str, Any]
     fixture_types: Any
-    navigation_target: Any
+    placement_errors: tuple[type[Exception], ...]
 
 
 def find_installation(assets: str = "") -> Installation:
@@ -109,7 +110,7 @@ def check_objects(installation: Installation, registries: Sequence[str]) -> None
         if not folder.is_dir() or not any(folder.iterdir()):
             raise EnvError(
                 f"the objects of the registry {registry!r} are missing ({folder} has none)",
-                fix=f"{DOWNLOAD} --type objs_{_OBJECT_FOLDERS[registry].removesuffix('_objs')}",
+                fix=f"{DOWNLOAD} --type {_DOWNLOADS[registry]}",
             )
 
 
@@ -148,9 +149,7 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
         ) from error
     used = Path(str(sys.modules[_MODELS].assets_root))
     if used.resolve() != installation.assets:
-        raise EnvError(
-            f"this process has imported RoboCasa with the assets {used}; others need a process of their own"
-        )
+        raise EnvError(f"this process has imported RoboCasa with the assets {used}; others need a process of their own")
     return simulator
 
 
@@ -178,6 +177,7 @@ def _import() -> Simulator:
             "robocasa",
             "robocasa.environments.kitchen.kitchen",
             "robocasa.models.fixtures",
+            "robocasa.utils.errors",
         )
     }
     return Simulator(
@@ -185,7 +185,10 @@ def _import() -> Simulator:
         load_controller_config=modules["robosuite.controllers"].load_composite_controller_config,
         task_classes=modules["robocasa.environments.kitchen.kitchen"].REGISTERED_KITCHEN_ENVS,
         fixture_types=modules["robocasa.models.fixtures"].FixtureType,
-        navigation_target=None,
+        placement_errors=(
+            modules["robocasa.utils.errors"].PlacementError,
+            modules["robocasa.utils.errors"].SamplingError,
+        ),
     )
 
 
