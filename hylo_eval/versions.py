@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+STAND_IN: Final = "stand-in"
+"""The first word of the version of something that only stands in for the real thing, such as a simulator's assets."""
+
 _RELEASE: Final = re.compile(r"v?(?:\d+!)?(\d{1,9}(?:\.\d{1,9}){0,9})")
 _CLAUSE: Final = re.compile(r"(~=|===?|!=|<=|>=|<|>)\s*([^\s,]+)")
 

@@ -34,7 +34,16 @@ from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_in
 from hylo_eval.rollout.filtering import filter_action
 from hylo_eval.rollout.memory import resident_bytes
 from hylo_eval.rollout.observe import ObservationView, read_only
-from hylo_eval.rollout.signals import end_reason, flag, goal_of, reward_of, settle_steps_of, success_of, text_of
+from hylo_eval.rollout.signals import (
+    end_reason,
+    flag,
+    goal_of,
+    reward_of,
+    settle_steps_of,
+    snapshot_of,
+    success_of,
+    text_of,
+)
 from hylo_eval.rollout.start import agent_seed, describe_start, now
 from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
@@ -265,6 +274,7 @@ class _Episode:
             settle_steps=settle_steps_of(info),
             state_digest=text_of(info, members.STATE_DIGEST),
             model_digest=text_of(info, members.MODEL_DIGEST),
+            snapshot=snapshot_of(info),
             volatile={"reset_seconds": self.reset_seconds},
         )
 
