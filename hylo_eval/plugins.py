@@ -1,7 +1,8 @@
 """Short names for references. A table of literals: nothing is imported until it is asked for.
 
 Every plug-in is a reference ``package.module:Attr``; the built-in short names stand here, third parties add theirs by
-entry points (``hylo.envs``, ``hylo.agents``, ``hylo.scorers``, ``hylo.safety``, ``hylo.graders``).
+entry points (``hylo.envs``, ``hylo.agents``, ``hylo.scorers``, ``hylo.safety``, ``hylo.graders``,
+``hylo.providers``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hylo_core.refs import load_ref, parse_ref
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
 
-Kind: TypeAlias = Literal["envs", "agents", "scorers", "safety", "graders"]
+Kind: TypeAlias = Literal["envs", "agents", "scorers", "safety", "graders", "providers"]
 
 
 @attrs.frozen
@@ -137,6 +138,13 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "predicate",
             "hylo_eval.evaluation.graders:make_predicate",
             "replays the actions in the simulator and asks for success again",
+        ),
+    ),
+    "providers": (
+        Plugin(
+            "robocasa",
+            "hylo_eval.envs.robocasa.provider:RoboCasaProvider",
+            "kitchens, styles and objects for the tasks of RoboCasa",
         ),
     ),
 }

@@ -40,7 +40,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "view": ("hylo_eval.cli.view:view", "Show a run in a browser on this machine, also while it goes on."),
     "video": ("hylo_eval.cli.video:video", "List the videos of a run, or make a contact sheet and a wall of them."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
-    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze or import a benchmark."),
+    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze, sample or import a benchmark."),
     "check-env": ("hylo_eval.cli.check_env:check_env", "Check an environment against the contract."),
     "env": ("hylo_eval.cli.env:env", "Say which interpreter the environments of a family run in."),
     "doctor": (

@@ -18,7 +18,7 @@ from hylo_eval.families import FAMILIES, Availability, env_availability, plugin_
 if TYPE_CHECKING:
     from pathlib import Path
 
-Listing: TypeAlias = Literal["benchmarks", "agents", "envs", "scorers", "safety", "graders"]
+Listing: TypeAlias = Literal["benchmarks", "agents", "envs", "scorers", "safety", "graders", "providers"]
 LISTINGS: Final[tuple[Listing, ...]] = get_args(Listing)
 
 _USUAL_SPLITS: Final = ("train", "validation", "heldout")
@@ -47,9 +47,9 @@ class Listed:
 def list_(*, what: Listing | None, as_json: bool) -> None:
     """List what there is, and whether it can be used here.
 
-    WHAT is benchmarks, agents, envs, scorers, safety or graders; all of them unless given. Nothing is imported to
-    find out: "no" means that a package is not installed, "elsewhere" that the family has an interpreter of its own
-    (`hylo-eval env`), which is asked whether it can serve.
+    WHAT is benchmarks, agents, envs, scorers, safety, graders or providers; all of them unless given. Nothing is
+    imported to find out: "no" means that a package is not installed, "elsewhere" that the family has an interpreter of
+    its own (`hylo-eval env`), which is asked whether it can serve.
     """
     _there.cache_clear()
     chosen: tuple[Listing, ...] = (what,) if what else LISTINGS

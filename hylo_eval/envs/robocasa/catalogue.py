@@ -46,6 +46,7 @@ class KitchenTask:
         instruction: A template (:mod:`hylo_core.instruction`); ``{instruction}`` where the wording has branches.
         excluded_layouts: Layouts in which the task cannot be set up.
         excluded_styles: Styles in which it cannot.
+        object_categories: What its object can be, where one can be chosen beforehand; for the default registries.
     """
 
     name: str
@@ -55,6 +56,7 @@ class KitchenTask:
     instruction: str
     excluded_layouts: frozenset[int]
     excluded_styles: frozenset[int]
+    object_categories: tuple[str, ...] = ()
 
     @property
     def success_ref(self) -> str:
@@ -186,16 +188,19 @@ def catalogue() -> Catalogue:
     """The catalogue; read once."""
     text = resources.files("hylo_eval.envs.robocasa").joinpath("catalogue.json").read_text(encoding="utf-8")
     document: dict[str, Any] = json.loads(text)
+    categories: dict[str, list[str]] = document["object_categories"]
     return Catalogue(
         source=document["source"],
-        tasks=FrozenMapping({name: _task(name, entry) for name, entry in document["tasks"].items()}),
+        tasks=FrozenMapping(
+            {name: _task(name, entry, categories.get(name, [])) for name, entry in document["tasks"].items()}
+        ),
         task_sets=_tuples(document["task_sets"]),
         layout_groups=_tuples(document["layout_groups"]),
         style_groups=_tuples(document["style_groups"]),
     )
 
 
-def _task(name: str, entry: dict[str, Any]) -> KitchenTask:
+def _task(name: str, entry: dict[str, Any], categories: list[str]) -> KitchenTask:
     return KitchenTask(
         name=name,
         kind=entry["kind"],
@@ -204,6 +209,7 @@ def _task(name: str, entry: dict[str, Any]) -> KitchenTask:
         instruction=entry["instruction"],
         excluded_layouts=frozenset(entry["excluded_layouts"]),
         excluded_styles=frozenset(entry["excluded_styles"]),
+        object_categories=tuple(categories),
     )
 
 

@@ -11,7 +11,9 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
+from hylo_eval.envs.robocasa.catalogue import DEFAULT_OBJECT_REGISTRIES
 from hylo_eval.envs.robocasa.instruction_templates import template_of
+from hylo_eval.envs.robocasa.object_categories import categories_of
 
 _PACKAGE = "praxis-robocasa"
 _TASK_SETS = ("target50", "atomic_seen", "composite_seen", "composite_unseen", "pretrain300")
@@ -34,11 +36,24 @@ def read_catalogue() -> dict[str, Any]:
         )
         for name, entry in entries.items()
     }
+    objects: Any = import_module("robocasa.models.objects.kitchen_objects")
+    # Its import puts the settings of each registry into the table of objects.
+    import_module("robocasa.models.objects.kitchen_object_utils")
+    categories = {
+        name: categories_of(
+            classes[name],
+            groups=objects.OBJ_GROUPS,
+            objects=objects.OBJ_CATEGORIES,
+            registries=DEFAULT_OBJECT_REGISTRIES,
+        )
+        for name in sorted(tasks)
+    }
     return {
         "source": f"{_PACKAGE} {metadata.version(_PACKAGE)}",
         "layout_groups": {name: scenes.LAYOUT_GROUPS_TO_IDS[key] for name, key in _LAYOUT_GROUPS.items()},
         "style_groups": {name: scenes.STYLE_GROUPS_TO_IDS[key] for name, key in _STYLE_GROUPS.items()},
         "task_sets": {name: list(registry.TASK_SET_REGISTRY[name]) for name in _TASK_SETS},
+        "object_categories": {name: found for name, found in categories.items() if found},
         "tasks": dict(sorted(tasks.items())),
     }
 
@@ -61,7 +76,7 @@ def format_catalogue(document: dict[str, Any]) -> str:
         return f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
 
     sections = [member("source", document["source"])]
-    for section in ("layout_groups", "style_groups", "task_sets", "tasks"):
+    for section in ("layout_groups", "style_groups", "task_sets", "object_categories", "tasks"):
         lines = ",\n    ".join(member(name, value) for name, value in document[section].items())
         sections.append(f'"{section}": {{\n    {lines}\n  }}')
     return "{\n  " + ",\n  ".join(sections) + "\n}\n"

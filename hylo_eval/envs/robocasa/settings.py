@@ -19,6 +19,7 @@ from hylo_eval.envs.robocasa.catalogue import (
 )
 from hylo_eval.envs.task_support import read_params
 from hylo_eval.errors import EnvError, EvalError
+from hylo_eval.suggest import did_you_mean
 
 INSTRUCTION_SOURCE: Final = "robocasa"
 """The env words the instruction at reset."""
@@ -32,6 +33,7 @@ _OPTIONAL: Final = {
     "objects": str,
     "object_registries": object,
     "fixture": str,
+    "object_category": str,
     "snapshot_sha256": str,
 }
 
@@ -46,6 +48,7 @@ class KitchenSettings:
         objects: Which instances of objects may appear.
         object_registries: Where objects are sampled from.
         fixture: The ``FixtureType`` a door task is narrowed to; empty for the task's own.
+        object_category: What the task's object is; empty where the seed draws it.
     """
 
     task: str
@@ -53,6 +56,7 @@ class KitchenSettings:
     objects: ObjectSplit = "all"
     object_registries: tuple[str, ...] = DEFAULT_OBJECT_REGISTRIES
     fixture: str = ""
+    object_category: str = ""
 
     def params(self) -> dict[str, Any]:
         """The params of a TaskSpec that say the same."""
@@ -62,6 +66,7 @@ class KitchenSettings:
             "objects": self.objects,
             "object_registries": list(self.object_registries),
             **({"fixture": self.fixture} if self.fixture else {}),
+            **({"object_category": self.object_category} if self.object_category else {}),
         }
 
 
@@ -120,6 +125,7 @@ def read_settings(spec: TaskSpec) -> KitchenSettings:
         objects=cast("ObjectSplit", objects),
         object_registries=_registries(spec, params.get("object_registries", list(DEFAULT_OBJECT_REGISTRIES))),
         fixture=params.get("fixture", ""),
+        object_category=_category(spec, task, params.get("object_category", "")),
     )
 
 
@@ -170,3 +176,13 @@ def _registries(spec: TaskSpec, value: Any) -> tuple[str, ...]:
             f"not {describe(value)}"
         )
     return tuple(names)
+
+
+def _category(spec: TaskSpec, task: KitchenTask, value: str) -> str:
+    if value and value not in task.object_categories:
+        listed = ", ".join(task.object_categories) or "none: the task does not take one"
+        hint = did_you_mean(value, task.object_categories)
+        raise EnvError(
+            f"params.object_category of task {spec.id!r} cannot be {value!r}{hint} (those of {task.name}: {listed})"
+        )
+    return value

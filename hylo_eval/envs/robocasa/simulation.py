@@ -66,6 +66,8 @@ class KitchenSimulation:
             if settings.fixture not in types:
                 raise EnvError(f"RoboCasa knows no fixture type {settings.fixture!r} (types: {', '.join(types)})")
             more["fixture_id"] = types[settings.fixture]
+        if settings.object_category:
+            more["obj_groups"] = settings.object_category
         try:
             return simulator.make(
                 env_name=settings.task,

@@ -6,8 +6,8 @@ import pytest
 
 from hylo_core.refs import load_ref
 from hylo_eval import families
-from hylo_eval.doctor import Finding, Report, examine, imports, machine, packages
 from hylo_eval.child import ChildOutcome
+from hylo_eval.doctor import Finding, Report, examine, imports, machine, packages
 from hylo_eval.errors import EvalError
 from hylo_eval.families import FAMILIES
 

@@ -50,7 +50,7 @@ def test_hylo_and_the_pins_are_installed_in_one_call(tmp_path: Path, monkeypatch
 def test_what_was_half_made_is_removed(codes: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next try begins with nothing."""
     run_instead(monkeypatch, *codes)
-    with pytest.raises(EvalError, match="cannot make .* ended with 1"):
+    with pytest.raises(EvalError, match=r"cannot make .* ended with 1"):
         create_environment(FAMILY, tmp_path / "made")
     assert not (tmp_path / "made").exists()
 

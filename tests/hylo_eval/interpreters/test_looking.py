@@ -26,12 +26,12 @@ GOOD = Interpreter(python="/opt/x/bin/python", version="3.11.2", hylo=hylo_versi
 
 def test_this_interpreter_says_what_this_process_knows() -> None:
     """Version, Hylo and its sources, packages; what is not there is missing."""
-    import numpy
+    import numpy as np
 
     found = look_at(sys.executable, packages=["numpy", "no-such-package"], modules=["numpy", "no_such_module"])
     assert found.version == ".".join(map(str, sys.version_info[:3]))
     assert found.hylo == hylo_version()
-    assert found.packages == {"numpy": numpy.__version__}
+    assert found.packages == {"numpy": np.__version__}
     assert found.missing == ("no_such_module",)
     require_hylo(found)
 
@@ -52,7 +52,7 @@ def test_another_state_of_the_sources_is_told_apart(tmp_path: Path, monkeypatch:
     require_hylo(look_at(str(python)))
     seeds = tmp_path / "hylo" / "hylo_core" / "seeds.py"
     seeds.write_text(seeds.read_text() + "\n")
-    with pytest.raises(EvalError, match="has another Hylo .*: its source files differ") as caught:
+    with pytest.raises(EvalError, match=r"has another Hylo .*: its source files differ") as caught:
         look_for("reach", str(python))
     assert caught.value.fix.startswith(f"{python} -m pip install ")
 

@@ -45,7 +45,7 @@ def test_a_name_nobody_registered_is_refused_with_a_near_one(path: Path) -> None
     """Nothing is written."""
     register(Registered(name="robocasa", python="/x"))
     before = path.read_bytes()
-    with pytest.raises(EvalError, match="no interpreter is registered for 'robocsa'.*robocasa"):
+    with pytest.raises(EvalError, match=r"no interpreter is registered for 'robocsa'.*robocasa"):
         unregister("robocsa")
     assert path.read_bytes() == before
 
