@@ -1,5 +1,6 @@
 """The categories of a task's object, from the source of the task."""
 
+# ruff: noqa: C408 - written as the package writes its tasks, whose source is read
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -31,14 +32,14 @@ class Placing:
 
     def _get_obj_cfgs(self) -> list[Any]:
         return [
-            {"name": "obj", "obj_groups": self.obj_groups, "graspable": True, "placement": {"size": (0.3, 0.3)}},
-            {"name": "distractor", "obj_groups": "all"},
+            dict(name="obj", obj_groups=self.obj_groups, graspable=True, placement=dict(size=(0.3, 0.3))),
+            dict(name="distractor", obj_groups="all"),
         ]
 
 
 class Washing(Placing):
     def _get_obj_cfgs(self) -> list[Any]:
-        return [{"name": "obj", "obj_groups": self.obj_groups, "graspable": True, "washable": True}]
+        return [dict(name="obj", obj_groups=self.obj_groups, graspable=True, washable=True)]
 
 
 class Anything(Placing):
@@ -46,22 +47,22 @@ class Anything(Placing):
         super().__init__(obj_groups)
 
     def _get_obj_cfgs(self) -> list[Any]:
-        return [{"name": "obj", "obj_groups": self.obj_groups, "graspable": False}]
+        return [dict(name="obj", obj_groups=self.obj_groups, graspable=False)]
 
 
 class Small(Placing):
     def _get_obj_cfgs(self) -> list[Any]:
-        return [{"name": "obj", "obj_groups": self.obj_groups, "graspable": True, "max_size": (0.1, 0.1, None)}]
+        return [dict(name="obj", obj_groups=self.obj_groups, graspable=True, max_size=(0.1, 0.1, None))]
 
 
 class Two(Placing):
     def _get_obj_cfgs(self) -> list[Any]:
-        return [{"name": "a", "obj_groups": self.obj_groups}, {"name": "b", "obj_groups": self.obj_groups}]
+        return [dict(name="a", obj_groups=self.obj_groups), dict(name="b", obj_groups=self.obj_groups)]
 
 
 class Fixed(Placing):
     def _get_obj_cfgs(self) -> list[Any]:
-        return [{"name": "obj", "obj_groups": "bread"}]
+        return [dict(name="obj", obj_groups="bread")]
 
 
 class Unasked(Placing):
