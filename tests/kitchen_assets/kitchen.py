@@ -106,7 +106,7 @@ def _drawers() -> list[Fixture]:
     size = [0.5, 0.60, 0.84]
     return [
         {"name": "stack_1", "type": "stack", **four, "size": size, "pos": [1.6, -0.30, 0.47]},
-        {"name": "stack_2", "type": "stack", **four, "size": size, "pos": [4.7, -0.30, 0.47]},
+        {"name": "stack_2", "type": "stack", **four, "size": size, "pos": [4.35, -0.30, 0.47]},
     ]
 
 
