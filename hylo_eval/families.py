@@ -117,6 +117,28 @@ FAMILIES: Final[tuple[Family, ...]] = (
             "libero_90",
         ),
     ),
+    Family(
+        name="robocasa",
+        extra="robocasa",
+        modules=("robocasa", "robosuite", "mujoco"),
+        requirements=(
+            Requirement("praxis-robocasa", "==1.0.0"),
+            Requirement("praxis-robosuite", "==1.5.2.post1"),
+            Requirement("mujoco", "==3.3.1"),
+            Requirement("numpy", "==2.2.5"),
+        ),
+        imports=("mujoco", "robosuite", "robocasa"),
+        inspect="hylo_eval.envs.robocasa.installation:find_installation",
+        agents=("robocasa-scripted",),
+        freeze="hylo_eval.envs.robocasa.freeze:freeze",
+        benchmarks=(
+            "robocasa_target50",
+            "robocasa_atomic_seen",
+            "robocasa_composite_seen",
+            "robocasa_composite_unseen",
+            "robocasa_atomic24",
+        ),
+    ),
 )
 """Every family that has a short name."""
 

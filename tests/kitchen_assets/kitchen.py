@@ -1,7 +1,8 @@
 """One layout in one style, under the numbers of the package's first ones.
 
-The kitchen is one wall of 5.5 m: drawers, cabinets and a sink under a counter, a stove, a counter with more drawers;
-above them cabinets with one door and with two, a microwave, a shelf.
+The kitchen is one wall of 5.5 m: a sink and drawers in a counter, a stove, a counter with more drawers; above them a
+shelf, cabinets with one door and with two, a microwave. What there is one of stands at both ends, so that from every
+fixture there is somewhere to drive to: where there is nowhere, NavigateKitchen looks for it for ever.
 """
 
 from __future__ import annotations
@@ -79,24 +80,24 @@ def _bottom_row() -> list[Fixture]:
             "name": "counter_main",
             "type": "counter",
             "interior_obj": "sink",
-            "size": [2.6, 0.65, 0.92],
-            "pos": [1.4, -0.325, 0.46],
-            "obj_x_percent": 0.6,
+            "size": [3.2, 0.65, 0.92],
+            "pos": [1.7, -0.325, 0.46],
+            "obj_x_percent": 0.2,
             "obj_y_percent": 0.2,
         },
         {"name": "stove", "type": "stove", **_beside("counter_main", "top_back"), "size": [None, 0.66, None]},
-        {"name": "counter_right", "type": "counter", **_beside("stove", "top_back"), "size": [1.2, 0.65, 0.92]},
+        {"name": "counter_right", "type": "counter", **_beside("stove", "top_back"), "size": [1.3, 0.65, 0.92]},
     ]
 
 
 def _top_row() -> list[Fixture]:
     size = [0.6, 0.40, 0.92]
     return [
-        {"name": "cab_1", "type": "single_cabinet", "orientation": "left", "size": size, "pos": [0.4, -0.2, 1.85]},
+        {"name": "shelf", "type": "open_cabinet", "num_levels": 2, "size": size, "pos": [0.4, -0.2, 1.85]},
+        {"name": "cab_1", "type": "single_cabinet", "orientation": "left", "size": size, **_beside("shelf")},
         {"name": "cab_2", "type": "hinge_cabinet", "size": [1.0, 0.40, 0.92], **_beside("cab_1")},
         {"name": "cab_3", "type": "hinge_cabinet", "size": [1.0, 0.40, 0.92], **_beside("cab_2")},
-        {"name": "microwave", "type": "microwave", "size": [0.76, 0.45, 0.44], **_beside("cab_3", "back_bottom")},
-        {"name": "shelf", "type": "open_cabinet", "num_levels": 2, "size": size, **_beside("microwave", "bottom_back")},
+        {"name": "microwave", "type": "microwave", "size": [0.76, 0.45, 0.44], "pos": [4.88, -0.225, 1.61]},
     ]
 
 
@@ -104,8 +105,8 @@ def _drawers() -> list[Fixture]:
     four = {"levels": ["drawer"] * 4, "percentages": [0.25] * 4}
     size = [0.5, 0.60, 0.84]
     return [
-        {"name": "stack_1", "type": "stack", **four, "size": size, "pos": [0.6, -0.30, 0.47]},
-        {"name": "stack_2", "type": "stack", **four, "size": size, "pos": [4.2, -0.30, 0.47]},
+        {"name": "stack_1", "type": "stack", **four, "size": size, "pos": [1.6, -0.30, 0.47]},
+        {"name": "stack_2", "type": "stack", **four, "size": size, "pos": [4.35, -0.30, 0.47]},
     ]
 
 

@@ -71,6 +71,18 @@ class Simulator:
     placement_errors: tuple[type[Exception], ...]
 
 
+def find_package() -> Path:
+    """The folder of the installed package; imports nothing.
+
+    Raises:
+        MissingSimulator: RoboCasa is not installed.
+    """
+    root = _package_folder("robocasa")
+    if root is None:
+        raise MissingSimulator("robocasa", "robocasa", "no package provides 'import robocasa'")
+    return root
+
+
 def find_installation(assets: str = "") -> Installation:
     """Find RoboCasa without importing it.
 
@@ -81,12 +93,9 @@ def find_installation(assets: str = "") -> Installation:
         MissingSimulator: RoboCasa or robosuite is not installed.
         EnvError: The wrong robosuite is installed, or the assets are not there.
     """
-    root, robosuite = (_package_folder(name) for name in ("robocasa", "robosuite"))
-    for name, folder in (("robocasa", root), ("robosuite", robosuite)):
-        if folder is None:
-            raise MissingSimulator("robocasa", "robocasa", f"no package provides 'import {name}'")
-    if root is None or robosuite is None:
-        raise AssertionError
+    root, robosuite = find_package(), _package_folder("robosuite")
+    if robosuite is None:
+        raise MissingSimulator("robocasa", "robocasa", "no package provides 'import robosuite'")
     _check_robosuite(robosuite)
     asked = assets or os.environ.get(ASSETS_VARIABLE, "")
     folder = Path(asked) if asked else root / "models" / "assets"
