@@ -12,7 +12,7 @@ import attrs
 
 from hylo_core.errors import RefError
 from hylo_core.refs import parse_ref
-from hylo_eval.installing import install_command
+from hylo_eval.installing import install_apart, install_command
 
 if TYPE_CHECKING:
     from hylo_eval.plugins import Kind, Plugin
@@ -44,6 +44,7 @@ class Family:
         agents: Aliases of agents that need the family.
         freeze: Reference of ``freeze(benchmark_id) -> Benchmark``; empty where definitions are written by hand.
         benchmarks: The benchmark ids ``freeze`` knows.
+        apart: Whether its packages go with no other family's, so that it lives in an interpreter of its own.
     """
 
     name: str
@@ -55,6 +56,12 @@ class Family:
     agents: tuple[str, ...] = ()
     freeze: str = ""
     benchmarks: tuple[str, ...] = ()
+    apart: bool = False
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return install_apart(self.name) if self.apart else install_command(f"hylo-eval[{self.extra}]")
 
 
 FAMILIES: Final[tuple[Family, ...]] = (
@@ -138,6 +145,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
             "robocasa_composite_unseen",
             "robocasa_atomic24",
         ),
+        apart=True,
     ),
 )
 """Every family that has a short name."""
@@ -180,7 +188,7 @@ def find_family(env: str) -> Family | None:
 def family_availability(family: Family) -> Availability:
     """Whether a family's modules are here; looks for them and imports none."""
     missing = tuple(module for module in family.modules if not has_module(module))
-    return Availability(missing, install_command(f"hylo-eval[{family.extra}]") if missing else "")
+    return Availability(missing, family.install if missing else "")
 
 
 def env_availability(env: str) -> Availability:

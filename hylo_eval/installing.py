@@ -16,6 +16,11 @@ def install_command(*requirements: str, python: str = "") -> str:
     return shlex.join([python or _running(), "-m", "pip", "install", *requirements])
 
 
+def install_apart(family: str) -> str:
+    """The command that makes an environment of its own for a family, whose packages go with no other's."""
+    return f"hylo-eval env add {family} --create"
+
+
 def _running() -> str:
     found = shutil.which("python")
     running = Path(sys.executable)

@@ -64,7 +64,8 @@ def _findings(run_root: Path, environment: Mapping[str, str]) -> Iterator[Findin
 def examine_family(name: str, environment: Mapping[str, str]) -> tuple[Finding, ...]:
     """Examine one family in this interpreter, with what its packages say of each other. Never raises."""
     installed: dict[str, packages.Package] = {}
-    findings = [*_guarded("base", partial(_base, installed, environment))]
+    base = _guarded("base", partial(_base, installed, environment))
+    findings = [finding for finding in base if finding.outcome != "ok"]
     findings += _guarded("packages", lambda: packages.requirement_findings(installed))
     for family in FAMILIES:
         if family.name == name and family.extra:

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 import attrs
 
 from hylo_core.errors import clean_text
+from hylo_eval import plugins
 from hylo_eval.child import ChildOutcome, run_child
 from hylo_eval.errors import EvalError
 from hylo_eval.families import FAMILIES, Family
@@ -166,9 +167,14 @@ def require_family(found: Interpreter, name: str) -> None:
 
 
 def modules_of(name: str) -> tuple[str, ...]:
-    """The modules that an environment needs: those of its family, or the package itself."""
+    """The modules that an environment needs: those of its family, or the package of somebody else's."""
     family = family_named(name)
-    return (name,) if family is None else family.modules
+    if family is not None:
+        return family.modules
+    try:
+        return (plugins.ref_of("envs", name).partition(":")[0].partition(".")[0],)
+    except EvalError:
+        return (name,)
 
 
 def look_for(name: str, python: str) -> Interpreter:

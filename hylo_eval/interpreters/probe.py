@@ -44,16 +44,26 @@ def installed_versions(names: list[str]) -> dict[str, str]:
 
 
 def missing_modules(names: list[str]) -> list[str]:
-    """Those top-level modules that cannot be found; nothing is imported."""
+    """Those top-level modules that cannot be found, nor a short name of an environment; nothing is imported."""
     missing: list[str] = []
     for name in names:
         try:
             found = importlib.util.find_spec(name) is not None
         except (ImportError, ValueError):
             found = False
-        if not found:
+        if not found and not _is_alias(name):
             missing.append(name)
     return missing
+
+
+def _is_alias(name: str) -> bool:
+    """Whether an installed package has an environment of this short name."""
+    from importlib import metadata
+
+    found = metadata.entry_points()
+    # Before Python 3.10 it is a dictionary.
+    envs = found.select(group="hylo.envs") if hasattr(found, "select") else ()
+    return any(entry.name == name for entry in envs)
 
 
 def _describe(packages: list[str], modules: list[str]) -> dict[str, object]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +144,31 @@ def test_an_agent_that_is_not_there_is_refused_with_the_place_it_must_be_in(ther
     assert outcome.code == 0, outcome.err
 
 
+def test_an_interrupted_command_ends_over_there_too(there: Path) -> None:
+    """The signal may reach the first process alone; the exit code is 130, and nothing is left behind."""
+    added(there)
+    hang = there / "there" / "hang"
+    source = site_packages(there / "there") / "simulator_there.py"
+    waiting = f"import os, pathlib, signal; pathlib.Path({str(hang)!r}).write_text(str(os.getpid())); signal.pause()"
+    source.write_text(f"{source.read_text()}\n{waiting}\n", encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hylo_eval", "check-env", "elsewhere.toml"],
+        cwd=there,
+        env={**os.environ, "PYTHONSAFEPATH": "1", VARIABLE: str(there / "interpreters.toml")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 120
+    while not hang.exists() or not hang.read_text():
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(hang.read_text()), 0)
+
+
 @pytest.mark.slow
 def test_another_version_of_python_behaves_the_same(tmp_path: Path) -> None:
     """Episodes of reach have the digests they have here, where numpy is the same there; else all but the versions."""
@@ -161,6 +188,55 @@ def test_another_version_of_python_behaves_the_same(tmp_path: Path) -> None:
     assert behaviours(tmp_path / "runs" / "here") == behaviours(tmp_path / "runs" / "there")
     if manifests[0]["versions"]["numpy"] == manifests[1]["versions"]["numpy"]:
         assert digests(tmp_path / "runs" / "here") == digests(tmp_path / "runs" / "there")
+
+
+NAVIGATING = """
+id = "navigating"
+version = "1"
+env = "robocasa"
+[splits]
+heldout = [0, 1]
+[[tasks]]
+id = "robocasa/NavigateKitchen"
+version = "1"
+instruction = "{instruction}"
+instruction_source = "robocasa"
+max_steps = 300
+init = {kind = "seed"}
+success = {kind = "builtin", name = "env_success"}
+params = {task = "NavigateKitchen", scenes = [[1, 1]]}
+"""
+"""In the one kitchen of the stand-in assets."""
+
+
+@pytest.mark.slow
+def test_robocasa_runs_from_an_environment_that_cannot_hold_it(tmp_path: Path) -> None:
+    """Its own code, in its own interpreter: navigation succeeds by the env's own check, and so does a drawn object."""
+    python = os.environ.get("HYLO_ROBOCASA_PYTHON")
+    if python is None:
+        pytest.skip("HYLO_ROBOCASA_PYTHON names no interpreter with RoboCasa and this Hylo in it")
+    assets, checkout = tmp_path / "assets", Path(__file__).parents[2]
+    subprocess.run([python, "-m", "tests.kitchen_assets", assets], cwd=checkout, check=True, capture_output=True)
+    (tmp_path / "navigating.toml").write_text(NAVIGATING)
+    kitchens = {"HYLO_ROBOCASA_ASSETS": str(assets)}
+    added = hylo(tmp_path, "env", "add", "robocasa", "--python", python, "--json")
+    assert added.code == 0, added.err
+    agent = ("--agent", "robocasa-scripted", "--env-arg", "privileged=true")
+    outcome = hylo(tmp_path, "run", "navigating.toml", *agent, "--json", "--run-id", "it", **kitchens)
+    assert outcome.code == 0, outcome.err
+    assert outcome.json["scores"]["success"]["mean"] == 1
+    manifest = json.loads((tmp_path / "runs" / "it" / "manifest.json").read_text())
+    assert manifest["versions"]["numpy"] == added.json["packages"]["numpy"]
+    assert manifest["versions"]["robocasa-assets"].startswith("stand-in ")
+    drawn = ("--count", "200", "--seed", "0", "--arg", "tasks=PickPlaceCounterToCabinet", "--json")
+    sampled = hylo(tmp_path, "benchmark", "sample", "robocasa", *drawn, "-o", "drawn.toml")
+    task = next(item["id"] for item in sampled.json["tasks"] if "layout1-style1-" in item["id"])
+    zero = ("--agent", "zero", "--max-steps", "1", "--json", "--run-id", "drawn")
+    placed = hylo(tmp_path, "run", "drawn.toml", "--task", task, *zero, **kitchens)
+    assert placed.code == 0, placed.err
+    (trace,) = (tmp_path / "runs" / "drawn" / "episodes").iterdir()
+    reset = next(event for event in map(json.loads, trace.read_text().splitlines()) if event["type"] == "reset")
+    assert task.rpartition("-")[2].replace("_", " ") in reset["instruction"]
 
 
 def behaviours(run: Path) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from hylo_eval.versions import STAND_IN
 
@@ -31,9 +31,9 @@ _REMEMBERED_BYTES: Final = 256 * 1024 * 1024
 
 
 def assets_version(installation: Installation) -> str:
-    """``sha256:<hex>``, with ``stand-in`` in front where the assets stand in for RoboCasa's own."""
+    """``sha256:<hex>``, with ``stand-in assets`` in front where they stand in for RoboCasa's own."""
     digest = assets_digest(installation.assets)
-    return f"{STAND_IN} {digest}" if installation.stand_in else digest
+    return f"{STAND_IN} assets {digest}" if installation.stand_in else digest
 
 
 @cache
@@ -80,7 +80,7 @@ def _read_cache(path: Path) -> dict[str, str]:
         document = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return {}
-    members: dict[object, object] = document if isinstance(document, dict) else {}
+    members = cast("dict[Any, Any]", document) if isinstance(document, dict) else {}
     return {key: value for key, value in members.items() if isinstance(key, str) and isinstance(value, str)}
 
 

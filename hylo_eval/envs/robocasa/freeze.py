@@ -74,7 +74,8 @@ def _set_of(task: str) -> str:
 
 def _legacy_tasks() -> tuple[TaskSpec, ...]:
     return tuple(
-        _freeze_task(task.name, task_id=f"robocasa_0x/{old}", fixture=task.fixture) for old, task in LEGACY_TASKS.items()
+        _freeze_task(task.name, task_id=f"robocasa_0x/{old}", fixture=task.fixture)
+        for old, task in LEGACY_TASKS.items()
     )
 
 

@@ -79,7 +79,7 @@ def find_package() -> Path:
     """
     root = _package_folder("robocasa")
     if root is None:
-        raise MissingSimulator("robocasa", "robocasa", "no package provides 'import robocasa'")
+        raise MissingSimulator("robocasa", "robocasa", "no package provides 'import robocasa'", apart=True)
     return root
 
 
@@ -95,7 +95,7 @@ def find_installation(assets: str = "") -> Installation:
     """
     root, robosuite = find_package(), _package_folder("robosuite")
     if robosuite is None:
-        raise MissingSimulator("robocasa", "robocasa", "no package provides 'import robosuite'")
+        raise MissingSimulator("robocasa", "robocasa", "no package provides 'import robosuite'", apart=True)
     _check_robosuite(robosuite)
     asked = assets or os.environ.get(ASSETS_VARIABLE, "")
     folder = Path(asked) if asked else root / "models" / "assets"
@@ -149,7 +149,7 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
             f"RoboCasa refuses what is installed here: {error}", fix="python -m pip install 'hylo-eval[robocasa]'"
         ) from error
     except ImportError as error:
-        raise MissingSimulator("robocasa", "robocasa", str(error)) from error
+        raise MissingSimulator("robocasa", "robocasa", str(error), apart=True) from error
     except AttributeError as error:
         # PyOpenGL's way of saying that the library behind it is not there.
         raise EnvError(

@@ -122,7 +122,7 @@ def read_settings(spec: TaskSpec) -> KitchenSettings:
     return KitchenSettings(
         task=task.name,
         scenes=_scenes(spec, task, params.get("scenes")),
-        objects=cast("ObjectSplit", objects),
+        objects=objects,
         object_registries=_registries(spec, params.get("object_registries", list(DEFAULT_OBJECT_REGISTRIES))),
         fixture=params.get("fixture", ""),
         object_category=_category(spec, task, params.get("object_category", "")),
@@ -135,8 +135,8 @@ def _check_success(spec: TaskSpec, task: KitchenTask) -> None:
         return
     if predicate.ref != task.success_ref:
         raise EnvError(
-            f"task {spec.id!r} succeeds by {predicate.ref or predicate.kind!r}, but RoboCasa's {task.name} has one check: "
-            f"kind 'callable', ref {task.success_ref!r}"
+            f"task {spec.id!r} succeeds by {predicate.ref or predicate.kind!r}, but RoboCasa's {task.name} has one "
+            f"check: kind 'callable', ref {task.success_ref!r}"
         )
 
 
@@ -145,7 +145,7 @@ def _scenes(spec: TaskSpec, task: KitchenTask, value: Any) -> tuple[Scene, ...]:
     whole = catalogue().split("all")
     if value is None:
         return whole.scenes_of(task)
-    pairs: list[Any] = list(value) if isinstance(value, (list, tuple)) else []
+    pairs = _items(value)
     layouts, styles = catalogue().layout_groups["all"], catalogue().style_groups["all"]
     scenes: list[Scene] = []
     for index, pair in enumerate(pairs):
@@ -154,8 +154,8 @@ def _scenes(spec: TaskSpec, task: KitchenTask, value: Any) -> tuple[Scene, ...]:
                 scenes.append((layout, style))
             case _:
                 raise EnvError(
-                    f"params.scenes[{index}] of task {spec.id!r} must be a layout from 1 to {max(layouts)} and a style from "
-                    f"1 to {max(styles)}, not {describe(pair)}"
+                    f"params.scenes[{index}] of task {spec.id!r} must be a layout from 1 to {max(layouts)} and a style "
+                    f"from 1 to {max(styles)}, not {describe(pair)}"
                 )
     excluded = [scene for scene in scenes if scene[0] in task.excluded_layouts or scene[1] in task.excluded_styles]
     if excluded:
@@ -168,7 +168,7 @@ def _scenes(spec: TaskSpec, task: KitchenTask, value: Any) -> tuple[Scene, ...]:
 
 
 def _registries(spec: TaskSpec, value: Any) -> tuple[str, ...]:
-    names: list[Any] = list(value) if isinstance(value, (list, tuple)) else [value]
+    names = _items(value)
     unknown = [name for name in names if name not in OBJECT_REGISTRIES]
     if unknown or not names or len(set(names)) != len(names):
         raise EnvError(
@@ -186,3 +186,7 @@ def _category(spec: TaskSpec, task: KitchenTask, value: str) -> str:
             f"params.object_category of task {spec.id!r} cannot be {value!r}{hint} (those of {task.name}: {listed})"
         )
     return value
+
+
+def _items(value: Any) -> list[Any]:
+    return list(cast("Sequence[Any]", value)) if isinstance(value, (list, tuple)) else []

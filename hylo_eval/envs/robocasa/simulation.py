@@ -176,7 +176,7 @@ class KitchenSimulation:
         try:
             return self.check_success()
         finally:
-            vars(self._inner).update(before)
+            cast("dict[str, Any]", vars(self._inner)).update(before)
 
     def close(self) -> None:
         """Free model, data and drawing context."""
@@ -185,7 +185,7 @@ class KitchenSimulation:
 
 
 def _check_action_layout(inner: Any) -> None:
-    """Hold the controllers against the slices this family names: a permuted action runs, and only the numbers are wrong."""
+    """Hold the controllers against the slices this family names: a permuted action runs, and only numbers are wrong."""
     controller = inner.robots[0].composite_controller
     found = {name: tuple(entries) for name, entries in controller._action_split_indexes.items()}  # noqa: SLF001
     size = int(inner.action_spec[0].shape[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SCHEME: Final = "robocasa:"
-"""An ``init.uri`` is this and a path, relative to the benchmark file: ``robocasa:scene.json`` or ``robocasa:x.jsonl``."""
+"""An ``init.uri`` is this and a path from the benchmark file: ``robocasa:scene.json``, ``robocasa:trace.jsonl``."""
 DIGEST_PARAM: Final = "snapshot_sha256"
 """The param that pins a snapshot's content: a uri alone says only where it lies."""
 MAX_BYTES: Final = 64 * 1024 * 1024
@@ -61,7 +61,7 @@ class Snapshot:
     """
 
     ep_meta: Mapping[str, Any]
-    state: Mapping[str, NDArray[np.float64]]
+    state: Mapping[str, Any]
 
 
 def snapshot_task(spec: TaskSpec, snapshot: Mapping[str, Any], uri: str) -> TaskSpec:
@@ -138,25 +138,24 @@ def _from_trace(path: Path) -> dict[str, Any]:
 
 def _portable(value: Any, root: str, path: str) -> Any:
     """JSON of what the package says, without this machine's paths."""
-    import numpy as np
-
-    if isinstance(value, np.ndarray):
-        return _portable(value.tolist(), root, path)
-    if isinstance(value, np.generic):
-        return _portable(value.item(), root, path)
-    if isinstance(value, Mapping):
-        members = cast("Mapping[Any, Any]", value)
-        return {str(key): _portable(item, root, f"{path}.{key}") for key, item in members.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        items: list[Any] = sorted(value) if isinstance(value, (set, frozenset)) else list(value)
-        return [_portable(item, root, f"{path}[{index}]") for index, item in enumerate(items)]
-    if isinstance(value, str):
-        return _ROOT + value.removeprefix(root) if value.startswith(f"{root}/") else str(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, (int, float)) and math.isfinite(value):
-        return int(value) if isinstance(value, int) else float(value)
-    raise EnvError(f"{path} is {describe(value)}, which a snapshot cannot hold")
+    if hasattr(value, "tolist"):
+        # An array or a scalar of numpy.
+        value = value.tolist()
+    match value:
+        case Mapping():
+            members = cast("Mapping[Any, Any]", value)
+            return {str(key): _portable(item, root, f"{path}.{key}") for key, item in members.items()}
+        case list() | tuple():
+            items = cast("Sequence[Any]", value)
+            return [_portable(item, root, f"{path}[{index}]") for index, item in enumerate(items)]
+        case str():
+            return _ROOT + value.removeprefix(root) if value.startswith(f"{root}/") else str(value)
+        case None | bool():
+            return value
+        case int() | float() if math.isfinite(value):
+            return int(value) if isinstance(value, int) else float(value)
+        case _:
+            raise EnvError(f"{path} is {describe(value)}, which a snapshot cannot hold")
 
 
 def _placed(value: Any, assets: Path, source: str) -> Any:

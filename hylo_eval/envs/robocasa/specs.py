@@ -60,7 +60,7 @@ _REST: Final = (
         name="base_mode", start=11, stop=12, mode="absolute", unit="normalised", frame="none", low=-1.0, high=1.0
     ),
 )
-ACTIONS: Final[Mapping[ActionLayout, tuple[ActionSlice, ...]]] = FrozenMapping({"mobile": (*_ARM, *_REST), "arm": _ARM})
+ACTIONS: Final[Mapping[str, tuple[ActionSlice, ...]]] = FrozenMapping({"mobile": (*_ARM, *_REST), "arm": _ARM})
 """The slices by layout. 1 moves the hand's goal by 0.05 m or 0.5 rad."""
 
 _ARM_STILL: Final = (0.0, 0.0, 0.0, 0.0, -1.0)
