@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 import click
 
@@ -75,8 +75,8 @@ def run_elsewhere(entry: Registered) -> int:
 
 def _typed() -> list[str]:
     """The arguments of this command, as the group keeps them."""
-    typed = click.get_current_context().find_object(tuple)
-    return [] if typed is None else [*map(str, typed)]
+    typed = cast("tuple[str, ...] | None", click.get_current_context().find_object(tuple))
+    return [*(typed or ())]
 
 
 def main() -> NoReturn:

@@ -98,6 +98,7 @@ def test_commands_that_need_the_simulator_run_there_with_their_results_here(ther
     assert "--workers 0 runs everything in this process" in in_process.err
 
 
+@pytest.mark.slow
 def test_listing_and_doctor_say_where(there: Path) -> None:
     """Usable, and in which interpreter; when that is gone, what to do about it, and exit code 2 from the doctor."""
     python = added(there)
