@@ -39,10 +39,12 @@ def test_what_is_not_installed_says_no_and_how_to_get_it(hylo, monkeypatch):
         "fetch": "no",
         "metaworld": "no",
         "libero": "no",
+        "robocasa": "no",
         "gymnasium": "yes",
         "response": "yes",
     }
     assert "hylo-eval[fetch]" in outcome.err
+    assert "fix: hylo-eval env add robocasa --create" in outcome.err
     assert "pip" not in outcome.out
 
 

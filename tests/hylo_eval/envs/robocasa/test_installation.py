@@ -84,12 +84,12 @@ def test_a_registry_of_objects_that_is_missing_is_named_before_anything_runs(pac
     assert error.value.fix.endswith("--type objs_aigen")
 
 
-def test_without_the_package_the_extra_is_named(monkeypatch):
+def test_without_the_package_an_environment_of_its_own_is_the_fix(monkeypatch):
     """A fix that can be pasted."""
     monkeypatch.setattr(installation, "_package_folder", lambda _: None)
     with pytest.raises(MissingSimulator) as error:
         find_installation()
-    assert "hylo-eval[robocasa]" in error.value.fix
+    assert error.value.fix == "hylo-eval env add robocasa --create"
 
 
 def test_looking_imports_nothing(packages):
