@@ -23,6 +23,15 @@ def layout() -> dict[str, Any]:
     }
 
 
+def layout_without_targets() -> dict[str, Any]:
+    """A counter with drawers: NavigateKitchen finds nowhere to drive to, and looks for it for ever."""
+    counter = {"name": "counter_main", "type": "counter", "size": [3.2, 0.65, 0.92], "pos": [1.7, -0.325, 0.46]}
+    return {
+        "room": {"walls": _walls(), "floor": _floor()},
+        "main_group": {"bottom_row": [counter], "bottom_row_cabinets": _drawers()[:1]},
+    }
+
+
 def style() -> dict[str, Any]:
     return dict.fromkeys(REGISTRY, "default")
 

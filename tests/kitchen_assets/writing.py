@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.kitchen_assets.fixtures import FIXTURES
-from tests.kitchen_assets.kitchen import REGISTRY, layout, style
+from tests.kitchen_assets.kitchen import REGISTRY, layout, layout_without_targets, style
 from tests.kitchen_assets.objects import write_objects
 
 MARKER = "hylo_stand_in.json"
@@ -34,6 +34,7 @@ def write_stand_in(root: Path) -> None:
         (root / place).mkdir(parents=True)
         (root / place / "model.xml").write_text(make(), encoding="utf-8")
     _write_yaml(root / "scenes/kitchen_layouts/test/layout001.yaml", layout())
+    _write_yaml(root / "scenes/kitchen_layouts/test/layout002.yaml", layout_without_targets())
     _write_yaml(root / "scenes/kitchen_styles/test/style001.yaml", style())
     for kind, entries in REGISTRY.items():
         _write_yaml(root / f"fixtures/fixture_registry/{kind}.yaml", entries)

@@ -42,5 +42,5 @@ def _drawer_handle(env: Any) -> NDArray[np.float64]:
     import numpy as np
 
     model, data = env.sim.model, env.sim.data
-    position = data.geom_xpos[model.geom_name2id(f"{env.drawer.handle_name}_handle")]
+    position = data.geom_xpos[model.geom_name2id(env.drawer.handle_name)]
     return np.array([*(float(value) for value in position), float(env.drawer.rot)])
