@@ -149,7 +149,7 @@ def sample(
     """
     from hylo_eval.freezing import write_frozen
     from hylo_eval.options import split_pairs
-    from hylo_eval.sampling import make_provider, sample_benchmark
+    from hylo_eval.sampling.providers import make_provider, sample_benchmark
 
     made = make_provider(name, split_pairs(pairs, "--arg"))
     drawn = sample_benchmark(

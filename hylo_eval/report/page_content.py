@@ -201,6 +201,11 @@ def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
     hertz = record.value("env", "spec", "control_hz")
     yield "control rate", "unknown" if hertz is None else f"{hertz} Hz"
     yield "renderer", record.text("renderer")
+    if record.value("interpreter") is not None:
+        yield (
+            "interpreter",
+            f"Python {record.text('interpreter', 'python')}, {record.text('interpreter', 'executable')}",
+        )
     states = run.initial_states
     again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
     yield "distinct initial states", f"{states.distinct}{again}"

@@ -11,7 +11,7 @@ from hylo_core.errors import ContractError
 from hylo_core.task import TaskSpec
 from hylo_eval import EvalError
 from hylo_eval.benchmarks import dump_benchmark, env_of, parse_benchmark
-from hylo_eval.sampling import make_provider, sample_benchmark
+from hylo_eval.sampling.providers import make_provider, sample_benchmark
 from tests.episodes import task
 
 REF = f"{__name__}:Counting"
