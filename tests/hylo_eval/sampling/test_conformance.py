@@ -38,7 +38,7 @@ class Nameless(Good):
 
 
 class Splitless(Good):
-    splits = ["one"]
+    splits: Any = ["one"]  # noqa: RUF012
 
 
 class Listing(Good):
