@@ -97,7 +97,7 @@ class RobocasaEnv(gymnasium.Env[Any, Any]):
         if unstable is not None:
             raise EnvError(f"{instance.key} is unstable while it settles: {unstable}")
         if snapshot is not None:
-            raw = simulation.set_state(snapshot.state)
+            raw = simulation.set_state(snapshot.state, snapshot.controllers)
             self._watch.restart()
         ep_meta = simulation.ep_meta()
         info = {
@@ -106,7 +106,9 @@ class RobocasaEnv(gymnasium.Env[Any, Any]):
             protocol.SETTLE_STEPS: SETTLE_STEPS,
             protocol.STATE_DIGEST: state_digest(simulation.data),
             protocol.MODEL_DIGEST: model_digest(simulation.model),
-            protocol.SNAPSHOT: take_snapshot(self._name, ep_meta, simulation.data, self._assets),
+            protocol.SNAPSHOT: take_snapshot(
+                self._name, ep_meta, simulation.data, simulation.controller_state(), self._assets
+            ),
         }
         self._last = self._observation(raw)
         return self._last, info

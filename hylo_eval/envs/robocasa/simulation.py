@@ -33,6 +33,9 @@ ACTION_SLICES: Final = {"right": (0, 6), "right_gripper": (6, 7), "base": (7, 10
 """Controller to its entries; the twelfth entry, the base mode, belongs to none."""
 ACTION_SIZE: Final = 12
 
+_KEPT_BY_CONTROLLERS: Final = ("goal", "init", "origin")
+"""Beginnings of the names of what a controller does not compute anew at every step."""
+
 
 @attrs.frozen
 class PictureSize:
@@ -141,23 +144,46 @@ class KitchenSimulation:
             self._inner.rng = before
         return meta
 
-    def set_state(self, state: Mapping[str, NDArray[np.float64]]) -> Mapping[str, Any]:
-        """Put recorded arrays of ``mujoco.MjData`` in place and start the controllers from there.
+    def controller_state(self) -> dict[str, dict[str, Any]]:
+        """What the controllers keep from one step to the next: controller to attribute to array."""
+        return {
+            part: {
+                name: value
+                for name, value in sorted(cast("dict[str, Any]", vars(controller)).items())
+                if name.startswith(_KEPT_BY_CONTROLLERS) and getattr(value, "size", 0)
+            }
+            for part, controller in self._controllers().items()
+        }
+
+    def set_state(
+        self, state: Mapping[str, NDArray[np.float64]], controllers: Mapping[str, Mapping[str, NDArray[np.float64]]]
+    ) -> Mapping[str, Any]:
+        """Put recorded arrays of ``mujoco.MjData`` and of the controllers in place.
 
         Raises:
-            EnvError: They do not fit the model.
+            EnvError: They do not fit the model or the robot.
         """
         for name, values in state.items():
             present = getattr(self.data, name)
-            if present.shape != values.shape:
-                raise EnvError(
-                    f"the snapshot has {values.shape[0]} numbers of {name}, and the model {present.shape[0]}"
-                )
+            _check_shape(present, values, name)
             present[...] = values
         self._inner.sim.forward()
+        own = self._controllers()
+        for part, members in controllers.items():
+            if part not in own:
+                raise EnvError(f"the snapshot speaks of a controller {part!r}; the robot has {', '.join(own)}")
+            for name, values in members.items():
+                _check_shape(getattr(own[part], name, None), values, f"{part}.{name}")
+                # Not into the array that is there: controllers share theirs.
+                setattr(own[part], name, values.copy())
+            # It has not seen the joints where they are now.
+            own[part].new_update = True
         # The solver begins its next step from here.
         if "qacc_warmstart" in state:
             self.data.qacc_warmstart[...] = state["qacc_warmstart"]
+        # Sensors sample by clocks of their own, which begin anew as they do in the package's reset.
+        self._inner._obs_cache = {}  # noqa: SLF001
+        self._inner._reset_observables()  # noqa: SLF001
         observation: Mapping[str, Any] = self._inner._get_observations(force_update=True)  # noqa: SLF001
         return observation
 
@@ -165,6 +191,9 @@ class KitchenSimulation:
         """Execute one action of shape (12,), which the base's controller writes to; returns observation and reward."""
         observation, reward, _, _ = self._inner.step(action)
         return observation, float(reward)
+
+    def _controllers(self) -> dict[str, Any]:
+        return dict(self._inner.robots[0].composite_controller.part_controllers)
 
     def check_success(self) -> bool:
         """The task's own check of the present state; some tasks count how often it is asked while something holds."""
@@ -182,6 +211,12 @@ class KitchenSimulation:
         """Free model, data and drawing context."""
         if self._inner.sim is not None:
             self._inner.close()
+
+
+def _check_shape(present: Any, values: NDArray[np.float64], name: str) -> None:
+    shape = getattr(present, "shape", None)
+    if shape != values.shape:
+        raise EnvError(f"the snapshot's {name} has shape {values.shape}, and the scene's {shape}")
 
 
 def _check_action_layout(inner: Any) -> None:

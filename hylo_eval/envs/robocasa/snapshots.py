@@ -1,8 +1,8 @@
 """Snapshots: the scene of one episode, as JSON, to be set up again.
 
 A snapshot holds what the package records of an episode (``ep_meta``: kitchen, objects, fixtures, wording, where the
-robot stands) and the state after the reset, which ``ep_meta`` leaves to chance. It stands in the reset event of every
-trace, and can lie in a file beside a benchmark.
+robot stands) and the state of scene and controllers after the reset, which ``ep_meta`` leaves to chance. It stands in
+the reset event of every trace, and can lie in a file beside a benchmark.
 """
 
 from __future__ import annotations
@@ -30,17 +30,20 @@ DIGEST_PARAM: Final = "snapshot_sha256"
 MAX_BYTES: Final = 64 * 1024 * 1024
 
 _SCHEMA: Final = "hylo.robocasa_snapshot/v0.1"
-_ARRAYS: Final = ("qpos", "qvel", "act", "qacc_warmstart")
+_ARRAYS: Final = ("qpos", "qvel", "act", "ctrl", "qacc_warmstart")
 _ROOT: Final = "$ASSETS"
 
 
-def take_snapshot(task: str, ep_meta: Mapping[str, Any], data: Any, assets: Path) -> dict[str, Any]:
+def take_snapshot(
+    task: str, ep_meta: Mapping[str, Any], data: Any, controllers: Mapping[str, Mapping[str, Any]], assets: Path
+) -> dict[str, Any]:
     """The snapshot of a scene just reset.
 
     Args:
         task: The package's class.
         ep_meta: As the package says it; numpy values and paths below ``assets`` become portable.
         data: ``mujoco.MjData``.
+        controllers: What the robot's controllers keep: controller to attribute to array.
         assets: The asset root.
     """
     return {
@@ -48,6 +51,7 @@ def take_snapshot(task: str, ep_meta: Mapping[str, Any], data: Any, assets: Path
         "task": task,
         "ep_meta": _portable(ep_meta, str(assets), "ep_meta"),
         "state": {name: [float(value) for value in getattr(data, name)] for name in _ARRAYS},
+        "controllers": _portable(controllers, str(assets), "controllers"),
     }
 
 
@@ -58,10 +62,12 @@ class Snapshot:
     Attributes:
         ep_meta: What the package recorded, with this machine's paths.
         state: Arrays of ``mujoco.MjData`` by name.
+        controllers: Controller to attribute to array.
     """
 
     ep_meta: Mapping[str, Any]
     state: Mapping[str, Any]
+    controllers: Mapping[str, Mapping[str, Any]]
 
 
 def snapshot_task(spec: TaskSpec, snapshot: Mapping[str, Any], uri: str) -> TaskSpec:
@@ -102,10 +108,27 @@ def read_snapshot(spec: TaskSpec, folder: str, task: str, assets: Path) -> Snaps
         raise EnvError(f"{name} has digest {found}, and params.{DIGEST_PARAM} of task {spec.id!r} is {pinned}")
     if document.get("schema") != _SCHEMA or document.get("task") != task:
         raise EnvError(f"{name} is a snapshot of {document.get('task')!r}, not of {task!r}")
+    state, controllers = _members(document, "state", name), _members(document, "controllers", name)
+    if set(state) != set(_ARRAYS):
+        raise EnvError(f"{name}: state must hold {', '.join(_ARRAYS)}")
     return Snapshot(
-        ep_meta=cast("dict[str, Any]", _placed(document.get("ep_meta"), assets, name)),
-        state=_arrays(document.get("state"), name),
+        ep_meta=cast("dict[str, Any]", _placed(_members(document, "ep_meta", name), assets, name)),
+        state={key: _array(values, f"{name}: state.{key}") for key, values in state.items()},
+        controllers={
+            part: {
+                key: _array(values, f"{name}: controllers.{part}.{key}")
+                for key, values in _members(controllers, part, name).items()
+            }
+            for part in controllers
+        },
     )
+
+
+def _members(document: Mapping[str, Any], key: str, source: str) -> dict[str, Any]:
+    value = document.get(key)
+    if not isinstance(value, dict):
+        raise EnvError(f"{source}: {key} must be a mapping, not {describe(value)}")
+    return cast("dict[str, Any]", value)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -174,17 +197,13 @@ def _placed(value: Any, assets: Path, source: str) -> Any:
     return value
 
 
-def _arrays(value: Any, source: str) -> dict[str, NDArray[np.float64]]:
+def _array(value: Any, path: str) -> NDArray[np.float64]:
     import numpy as np
 
-    members: dict[str, Any] = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    if set(members) != set(_ARRAYS):
-        raise EnvError(f"{source}: state must hold {', '.join(_ARRAYS)}")
-    arrays: dict[str, NDArray[np.float64]] = {}
-    for name, numbers in members.items():
-        if not isinstance(numbers, list) or not all(
-            isinstance(item, (int, float)) for item in cast("list[Any]", numbers)
-        ):
-            raise EnvError(f"{source}: state.{name} must be a list of numbers")
-        arrays[name] = np.array(numbers, dtype=np.float64)
-    return arrays
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise EnvError(f"{path} must be numbers ({error})") from error
+    if not np.isfinite(array).all():
+        raise EnvError(f"{path} must be finite numbers")
+    return array

@@ -132,7 +132,7 @@ def test_a_snapshot_of_a_trace_s_reset_is_set_up_again_in_another_env(navigate, 
         for step, taken in enumerate(steps):
             observation, repeated = taken[0], env.step(moving(step))[0]
             for name in observation:
-                np.testing.assert_allclose(repeated[name], observation[name], atol=1e-6, err_msg=f"{name} at {step}")
+                np.testing.assert_array_equal(repeated[name], observation[name], err_msg=f"{name} at {step}")
     finally:
         env.close()
 

@@ -24,11 +24,11 @@ DRAWER = kitchen_task_spec(catalogue().task("OpenDrawer"), KitchenSettings(task=
 def mujoco_data(*positions):
     """What a snapshot reads of ``mujoco.MjData``."""
     values = np.array(positions)
-    return SimpleNamespace(qpos=values, qvel=values * 2, act=np.zeros(0), qacc_warmstart=values * 3)
+    return SimpleNamespace(qpos=values, qvel=values * 2, act=np.zeros(0), ctrl=values, qacc_warmstart=values * 3)
 
 
 def snapshot(ep_meta, *positions):
-    return take_snapshot("OpenDrawer", ep_meta, mujoco_data(*positions), HERE)
+    return take_snapshot("OpenDrawer", ep_meta, mujoco_data(*positions), {"right": {"goal_pos": np.ones(3)}}, HERE)
 
 
 def written(folder, document):
@@ -72,6 +72,7 @@ def test_numpy_becomes_json_and_paths_belong_to_no_machine(tmp_path):
     (cfg,) = read.ep_meta["object_cfgs"]
     assert cfg == {"info": {"mjcf_path": f"{THERE}/objects/apple/model.xml"}, "size": [0.1, None]}
     assert read.state["qvel"].tolist() == [0.2]
+    assert read.controllers["right"]["goal_pos"].tolist() == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
