@@ -6,7 +6,9 @@ standard output only once Python has started: packages print before that.
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn, cast
@@ -20,6 +22,7 @@ RESULT_VARIABLE: Final = "HYLO_RESULT"
 """The number of the descriptor that the result is written to."""
 
 _SECONDS_TO_END: Final = 10.0
+_PR_SET_PDEATHSIG: Final = 1
 
 
 def entry_for(env: str | None) -> Registered | None:
@@ -81,6 +84,7 @@ def _typed() -> list[str]:
 
 def main() -> NoReturn:
     """Run a command with the result on its own descriptor."""
+    _end_with_parent()
     result = int(os.environ.pop(RESULT_VARIABLE))
     os.dup2(result, 1)
     os.close(result)
@@ -88,6 +92,12 @@ def main() -> NoReturn:
 
     run()
     raise AssertionError("the command line exits")
+
+
+def _end_with_parent() -> None:
+    """Have the kernel interrupt this process when the command that was typed is killed: nobody waits for it then."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 if __name__ == "__main__":
