@@ -83,6 +83,7 @@ def test_a_run_from_here_happens_there(there: Path) -> None:
     assert resumed.code == 0, resumed.err
 
 
+@pytest.mark.slow
 def test_commands_that_need_the_simulator_run_there_with_their_results_here(there: Path) -> None:
     """The JSON of check-env is alone on standard output, whatever prints over there; exit codes come through."""
     added(there)
@@ -145,6 +146,7 @@ def test_an_agent_that_is_not_there_is_refused_with_the_place_it_must_be_in(ther
     assert outcome.code == 0, outcome.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)])
 def test_an_interrupted_command_ends_over_there_too(number: int, code: int, there: Path) -> None:
     """The signal may reach the first process alone, which may not even notice; nothing is left behind."""
