@@ -160,6 +160,7 @@ class ResetEvent:
         settle_steps: Steps the environment took to settle, not charged to the horizon.
         state_digest: Digest of the simulator's state after settling; empty where there is none.
         model_digest: Digest of what the state does not hold (fixture poses); empty where there is none.
+        snapshot: The scene as JSON, from which its family can set it up again; empty where the family has none.
         volatile: ``reset_seconds``.
     """
 
@@ -172,6 +173,7 @@ class ResetEvent:
     settle_steps: int = 0
     state_digest: str = ""
     model_digest: str = ""
+    snapshot: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     volatile: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from hylo_eval.evaluation.plan import Plan, plan_run
     from hylo_eval.evaluation.rescore import rescore
     from hylo_eval.evaluation.rescore_plan import plan_rescoring
-    from hylo_eval.rollout.episode import EpisodeResult, run_episode
+    from hylo_eval.rollout.episode import run_episode
+    from hylo_eval.rollout.result import EpisodeResult
     from hylo_eval.safety.protocol import FilteredAction, SafetyFilter
     from hylo_eval.traces.reader import read_trace
     from hylo_eval.traces.writer import TraceWriter
@@ -27,7 +28,7 @@ _HOMES = {
     "AgentSession": "agents.protocol",
     "EnvError": "errors",
     "EnvFactory": "envs.protocol",
-    "EpisodeResult": "rollout.episode",
+    "EpisodeResult": "rollout.result",
     "EvalError": "errors",
     "EvalLog": "evallog.v02",
     "EvalResult": "evaluation.evaluate",

@@ -17,6 +17,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hylo_core.errors import HyloError
+from hylo_eval.installing import install_apart, install_command
 
 
 class EvalError(HyloError):
@@ -38,14 +39,16 @@ class MissingSimulator(EnvError):
     Attributes:
         family: The family, ``libero``.
         extra: The extra that installs it.
+        apart: Whether it lives in an environment of its own.
     """
 
-    def __init__(self, family: str, extra: str, reason: str) -> None:
+    def __init__(self, family: str, extra: str, reason: str, *, apart: bool = False) -> None:
         self.family = family
         self.extra = extra
+        self.apart = apart
         super().__init__(
             f"the {family} environments are not installed here ({reason})",
-            fix=f"python -m pip install 'hylo-eval[{extra}]'",
+            fix=install_apart(family) if apart else install_command(f"hylo-eval[{extra}]"),
         )
 
 

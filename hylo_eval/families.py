@@ -6,16 +6,13 @@ A table of literals. Asking whether a family can be used here looks for its modu
 from __future__ import annotations
 
 import importlib.util
-import shlex
-import shutil
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from hylo_core.errors import RefError
 from hylo_core.refs import parse_ref
+from hylo_eval.installing import install_apart, install_command
 
 if TYPE_CHECKING:
     from hylo_eval.plugins import Kind, Plugin
@@ -47,6 +44,7 @@ class Family:
         agents: Aliases of agents that need the family.
         freeze: Reference of ``freeze(benchmark_id) -> Benchmark``; empty where definitions are written by hand.
         benchmarks: The benchmark ids ``freeze`` knows.
+        apart: Whether its packages go with no other family's, so that it lives in an interpreter of its own.
     """
 
     name: str
@@ -58,6 +56,12 @@ class Family:
     agents: tuple[str, ...] = ()
     freeze: str = ""
     benchmarks: tuple[str, ...] = ()
+    apart: bool = False
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return install_apart(self.name) if self.apart else install_command(f"hylo-eval[{self.extra}]")
 
 
 FAMILIES: Final[tuple[Family, ...]] = (
@@ -120,6 +124,29 @@ FAMILIES: Final[tuple[Family, ...]] = (
             "libero_90",
         ),
     ),
+    Family(
+        name="robocasa",
+        extra="robocasa",
+        modules=("robocasa", "robosuite", "mujoco"),
+        requirements=(
+            Requirement("praxis-robocasa", "==1.0.0"),
+            Requirement("praxis-robosuite", "==1.5.2.post1"),
+            Requirement("mujoco", "==3.3.1"),
+            Requirement("numpy", "==2.2.5"),
+        ),
+        imports=("mujoco", "robosuite", "robocasa"),
+        inspect="hylo_eval.envs.robocasa.installation:find_installation",
+        agents=("robocasa-scripted",),
+        freeze="hylo_eval.envs.robocasa.freeze:freeze",
+        benchmarks=(
+            "robocasa_target50",
+            "robocasa_atomic_seen",
+            "robocasa_composite_seen",
+            "robocasa_composite_unseen",
+            "robocasa_atomic24",
+        ),
+        apart=True,
+    ),
 )
 """Every family that has a short name."""
 
@@ -134,17 +161,19 @@ class Availability:
     """Whether something can be used in this Python.
 
     Attributes:
-        missing: Modules that are not here; usable when there are none.
+        missing: Modules that are not here.
         fix: The command that installs them, where one does.
+        problem: What else is wrong, such as with the interpreter it is to run in.
     """
 
     missing: tuple[str, ...] = ()
     fix: str = ""
+    problem: str = ""
 
     @property
     def usable(self) -> bool:
-        """Whether nothing is missing."""
-        return not self.missing
+        """Whether nothing is missing or wrong."""
+        return not self.missing and not self.problem
 
 
 def find_family(env: str) -> Family | None:
@@ -159,7 +188,7 @@ def find_family(env: str) -> Family | None:
 def family_availability(family: Family) -> Availability:
     """Whether a family's modules are here; looks for them and imports none."""
     missing = tuple(module for module in family.modules if not has_module(module))
-    return Availability(missing, install_command(f"hylo-eval[{family.extra}]") if missing else "")
+    return Availability(missing, family.install if missing else "")
 
 
 def env_availability(env: str) -> Availability:
@@ -187,18 +216,6 @@ def has_module(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
         return False
-
-
-def install_command(*requirements: str) -> str:
-    """The pip command for requirements, with the interpreter that is running now.
-
-    ``python`` where that is what a shell would find, else the full path: a fix for another Python fixes nothing.
-    """
-    found = shutil.which("python")
-    running = Path(sys.executable)
-    same = found is not None and Path(found).parent == running.parent
-    python = "python" if same or not sys.executable else str(running)
-    return shlex.join([python, "-m", "pip", "install", *requirements])
 
 
 def _ref_availability(ref: str) -> Availability:

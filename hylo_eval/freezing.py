@@ -34,6 +34,11 @@ def frozen_names(name: str) -> tuple[str, ...]:
     )
 
 
+def family_of(name: str) -> str:
+    """The family that a name of :func:`frozen_names` is frozen from."""
+    return FREEZABLE[name][0] if name in FREEZABLE else name
+
+
 def freeze_benchmark(benchmark_id: str) -> Benchmark:
     """The definition of a benchmark, from the installed simulator.
 

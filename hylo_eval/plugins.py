@@ -1,7 +1,8 @@
 """Short names for references. A table of literals: nothing is imported until it is asked for.
 
 Every plug-in is a reference ``package.module:Attr``; the built-in short names stand here, third parties add theirs by
-entry points (``hylo.envs``, ``hylo.agents``, ``hylo.scorers``, ``hylo.safety``, ``hylo.graders``).
+entry points (``hylo.envs``, ``hylo.agents``, ``hylo.scorers``, ``hylo.safety``, ``hylo.graders``,
+``hylo.providers``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hylo_core.refs import load_ref, parse_ref
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
 
-Kind: TypeAlias = Literal["envs", "agents", "scorers", "safety", "graders"]
+Kind: TypeAlias = Literal["envs", "agents", "scorers", "safety", "graders", "providers"]
 
 
 @attrs.frozen
@@ -37,6 +38,7 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
         ),
         Plugin("metaworld", "hylo_eval.envs.metaworld:MetaworldEnv", "the 50 Meta-World tasks"),
         Plugin("libero", "hylo_eval.envs.libero:LiberoFactory", "the 130 LIBERO tasks"),
+        Plugin("robocasa", "hylo_eval.envs.robocasa:RobocasaFactory", "the 317 RoboCasa tasks, in its own environment"),
         Plugin("gymnasium", "hylo_eval.envs.gymnasium:GymnasiumEnv", "any registered Gymnasium id"),
         Plugin("response", "hylo_eval.envs.response:ResponseEnv", "a question about pictures, answered in text"),
     ),
@@ -61,6 +63,11 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "solves libero_object from privileged state",
         ),
         Plugin(
+            "robocasa-scripted",
+            "hylo_eval.agents.robocasa_scripted:RobocasaScripted",
+            "drives in NavigateKitchen from privileged state",
+        ),
+        Plugin(
             "response-scripted",
             "hylo_eval.agents.response_scripted:ResponseScripted",
             "answers from the truth, sometimes wrongly",
@@ -71,6 +78,11 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
         Plugin("success", "hylo_eval.scoring.success:Success", "success as the task defines it (success_at)"),
         Plugin("success_once", "hylo_eval.scoring.success:SuccessOnce", "success after any step"),
         Plugin("success_at_end", "hylo_eval.scoring.success:SuccessAtEnd", "success after the last step"),
+        Plugin(
+            "success_per_chunk",
+            "hylo_eval.scoring.success:SuccessPerChunk",
+            "success latched over each chunk of actions, decided at its end",
+        ),
         Plugin("steps", "hylo_eval.scoring.counts:Steps", "actions that reached the environment"),
         Plugin(
             "safety_interventions",
@@ -137,6 +149,13 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
             "predicate",
             "hylo_eval.evaluation.graders:make_predicate",
             "replays the actions in the simulator and asks for success again",
+        ),
+    ),
+    "providers": (
+        Plugin(
+            "robocasa",
+            "hylo_eval.envs.robocasa.provider:RoboCasaProvider",
+            "kitchens, styles and objects for the tasks of RoboCasa",
         ),
     ),
 }

@@ -6,7 +6,11 @@ A pre-release counts as its release: ``4.0.0rc1`` is not below ``4``, which is t
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
+
+STAND_IN: Final = "stand-in"
+"""The first word of the version of something that only stands in for the real thing, such as a simulator's assets."""
 
 _RELEASE: Final = re.compile(r"v?(?:\d+!)?(\d{1,9}(?:\.\d{1,9}){0,9})")
 _CLAUSE: Final = re.compile(r"(~=|===?|!=|<=|>=|<|>)\s*([^\s,]+)")
@@ -62,3 +66,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     if match is None:
         raise ValueError(f"{version!r} is no version number")
     return tuple(map(int, match.group(1).split(".")))
+
+
+def stand_ins(versions: Mapping[str, str]) -> tuple[str, ...]:
+    """What of a run only stood in for the real thing: name and version, in order."""
+    return tuple(f"{name} {version}" for name, version in versions.items() if version.split(" ")[0] == STAND_IN)

@@ -1,4 +1,4 @@
-"""``hylo-eval benchmark``: show, validate, freeze and import definitions."""
+"""``hylo-eval benchmark``: show, validate, freeze, sample and import definitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN_CHANGES = 40
 
 @click.group(cls=SuggestingGroup)
 def benchmark() -> None:
-    """Show, validate, freeze or import a benchmark."""
+    """Show, validate, freeze, sample or import a benchmark."""
 
 
 @benchmark.command()
@@ -89,8 +89,9 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
     With --check, ends with 2 when a definition differs from what the simulator gives, and names tasks and fields.
     """
     from hylo_eval.benchmarks import dump_benchmark
+    from hylo_eval.cli.elsewhere import entry_for, run_elsewhere
     from hylo_eval.cli.streams import stdout_to_stderr
-    from hylo_eval.freezing import compare_with_shipped, freeze_benchmark, frozen_names, write_frozen
+    from hylo_eval.freezing import compare_with_shipped, family_of, freeze_benchmark, frozen_names, write_frozen
 
     names = frozen_names(name)
     if as_json and not check:
@@ -99,6 +100,9 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
         raise click.UsageError("--check writes nothing; leave --output out")
     if not check and output is None and len(names) > 1:
         raise click.UsageError(f"{name!r} has {len(names)} benchmarks; say where they go: --output FOLDER")
+    entry = entry_for(family_of(name))
+    if entry is not None:
+        return run_elsewhere(entry)
     with stdout_to_stderr():
         frozen = [freeze_benchmark(each) for each in names]
     if output is not None:
@@ -115,6 +119,48 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
         for benchmark_id, found in changes.items():
             _print_changes(benchmark_id, found)
     return EXIT_USAGE if any(changes.values()) else 0
+
+
+@benchmark.command()
+@click.argument("name", metavar="PROVIDER")
+@click.option("--count", required=True, type=click.IntRange(1, 100_000), metavar="N", help="How many tasks.")
+@click.option("--seed", required=True, type=int, metavar="S", help="What they are drawn from.")
+@click.option("--split", default=None, help="A split of the provider's own.  [default: its first]")
+@click.option("--episodes", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Seeds a task.")
+@click.option("--arg", "pairs", multiple=True, metavar="K=V", help="An option of the provider; repeatable.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE.toml", help="The file.")
+@click.option("--id", "benchmark_id", default="", metavar="ID", help="Default: the stem of FILE.toml.")
+@click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
+def sample(
+    *,
+    name: str,
+    count: int,
+    seed: int,
+    split: str | None,
+    episodes: int,
+    pairs: tuple[str, ...],
+    output: Path,
+    benchmark_id: str,
+    as_json: bool,
+) -> None:
+    """Write a benchmark of tasks that PROVIDER, a short name or a reference, draws from a seed.
+
+    The same arguments give the same file on every machine. Needs no simulator where the provider needs none.
+    """
+    from hylo_eval.freezing import write_frozen
+    from hylo_eval.options import split_pairs
+    from hylo_eval.sampling.providers import make_provider, sample_benchmark
+
+    made = make_provider(name, split_pairs(pairs, "--arg"))
+    drawn = sample_benchmark(
+        made, benchmark_id=benchmark_id or output.stem, split=split, count=count, seed=seed, episodes=episodes
+    )
+    (path,) = write_frozen([drawn], output, as_folder=False)
+    if as_json:
+        tasks = [{"id": task.id, "digest": task.digest()} for task in drawn.tasks]
+        click.echo(json.dumps({"path": str(path), "digest": drawn.digest(), "tasks": tasks}, indent=2))
+    else:
+        click.echo(f"{path}: {len(drawn.tasks)} tasks, {drawn.digest()}")
 
 
 @benchmark.command("import-responses")

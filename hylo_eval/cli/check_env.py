@@ -14,6 +14,7 @@ from hylo_core.errors import describe_error
 from hylo_core.task import Predicate, SeedInit, TaskSpec
 from hylo_eval import plugins
 from hylo_eval.benchmarks import benchmark_files, benchmark_folder, env_of, find_benchmark, load_benchmark
+from hylo_eval.cli.elsewhere import entry_for, run_elsewhere
 from hylo_eval.cli.group import EXIT_USAGE
 from hylo_eval.cli.terminal import console, print_hanging, printable
 from hylo_eval.errors import EnvError, EvalError
@@ -62,6 +63,9 @@ def check_env(*, name: str, task: str | None, env_arg: tuple[str, ...], as_json:
     from hylo_eval.cli.streams import stdout_to_stderr
 
     given = split_pairs(env_arg, "--env-arg")
+    entry = entry_for(_env_of(name))
+    if entry is not None:
+        return run_elsewhere(entry)
     with stdout_to_stderr():
         from hylo_eval.envs.conformance import check_env as check
         from hylo_eval.evaluation.making import make_env_factory
@@ -100,6 +104,14 @@ def find_subject(name: str, task: str | None) -> Subject:
     except EvalError as error:
         envs = ", ".join(plugin.name for plugin in plugins.plugins("envs"))
         raise EvalError(f"{error.message}; envs are {envs}", fix="hylo-eval list") from None
+
+
+def _env_of(name: str) -> str | None:
+    """The alias or reference of the env that a name stands for, as far as that can be told without importing it."""
+    files = benchmark_files()
+    if name in files or name.endswith(".toml") or "/" in name:
+        return env_of(find_benchmark(name))[0]
+    return name if ":" in name or any(plugin.name == name for plugin in plugins.plugins("envs")) else None
 
 
 def _takes_a_task(found: Any) -> bool:

@@ -45,8 +45,9 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "view": ("hylo_eval.cli.view:view", "Show a run in a browser on this machine, also while it goes on."),
     "video": ("hylo_eval.cli.video:video", "List the videos of a run, or make a contact sheet and a wall of them."),
     "list": ("hylo_eval.cli.list:list_", "List benchmarks, agents, envs, scorers or safety filters."),
-    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze or import a benchmark."),
+    "benchmark": ("hylo_eval.cli.benchmark:benchmark", "Show, validate, freeze, sample or import a benchmark."),
     "check-env": ("hylo_eval.cli.check_env:check_env", "Check an environment against the contract."),
+    "env": ("hylo_eval.cli.env:env", "Say which interpreter the environments of a family run in."),
     "doctor": (
         "hylo_eval.cli.doctor:doctor",
         "Say what is installed here, what works, and how to fix what does not.",
@@ -163,11 +164,13 @@ def cli(*, debug: bool) -> None:
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     given = sys.argv[1:] if arguments is None else arguments
+    typed = tuple(given)
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
     _claim_closed_streams()
     try:
-        code: Any = cli.main(given, prog_name="hylo-eval", standalone_mode=False)
+        # What was typed is kept: a command may have to be run again elsewhere.
+        code: Any = cli.main(given, prog_name="hylo-eval", standalone_mode=False, obj=typed)
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the one place where exceptions become exit codes
         code = exit_code(error, debug=debug)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 import attrs
@@ -11,12 +12,13 @@ import click
 from hylo_core.errors import HyloError
 from hylo_eval import plugins
 from hylo_eval.cli.terminal import console, print_table, printable
-from hylo_eval.families import Availability, env_availability, plugin_availability
+from hylo_eval.errors import EvalError
+from hylo_eval.families import FAMILIES, Availability, env_availability, plugin_availability
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-Listing: TypeAlias = Literal["benchmarks", "agents", "envs", "scorers", "safety", "graders"]
+Listing: TypeAlias = Literal["benchmarks", "agents", "envs", "scorers", "safety", "graders", "providers"]
 LISTINGS: Final[tuple[Listing, ...]] = get_args(Listing)
 
 _USUAL_SPLITS: Final = ("train", "validation", "heldout")
@@ -28,13 +30,15 @@ class Listed:
 
     Attributes:
         name: The name to type.
-        availability: Whether it can be used in this Python.
+        availability: Whether it can be used, in this Python or where its family runs.
         facts: What else there is to say, for JSON.
+        elsewhere: The interpreter that its family is registered with; empty for this one.
     """
 
     name: str
     availability: Availability
     facts: dict[str, Any]
+    elsewhere: str = ""
 
 
 @click.command("list")
@@ -43,9 +47,11 @@ class Listed:
 def list_(*, what: Listing | None, as_json: bool) -> None:
     """List what there is, and whether it can be used here.
 
-    WHAT is benchmarks, agents, envs, scorers, safety or graders; all of them unless given. Nothing is imported to
-    find out: "no" means that a package is not installed.
+    WHAT is benchmarks, agents, envs, scorers, safety, graders or providers; all of them unless given. Nothing is
+    imported to find out: "no" means that a package is not installed, "elsewhere" that the family has an interpreter of
+    its own (`hylo-eval env`), which is asked whether it can serve.
     """
+    _there.cache_clear()
     chosen: tuple[Listing, ...] = (what,) if what else LISTINGS
     listings: dict[Listing, list[Listed]] = {name: listing(name) for name in chosen}
     if as_json:
@@ -64,13 +70,47 @@ def listing(what: Listing) -> list[Listed]:
     if what == "benchmarks":
         return _benchmarks()
     return [
-        Listed(
-            name=plugin.name,
-            availability=plugin_availability(what, plugin),
-            facts={"ref": plugin.ref, "summary": plugin.summary},
+        _placed(
+            Listed(
+                name=plugin.name,
+                availability=plugin_availability(what, plugin),
+                facts={"ref": plugin.ref, "summary": plugin.summary},
+            ),
+            _env_of(what, plugin),
         )
         for plugin in plugins.plugins(what)
     ]
+
+
+def _env_of(what: Listing, plugin: plugins.Plugin) -> str | None:
+    """The env whose interpreter a plug-in needs; None where any will do."""
+    if what == "envs":
+        return plugin.name if plugin.ref.startswith("hylo_eval.") else plugin.ref
+    if what == "agents" and plugin.ref.startswith("hylo_eval."):
+        return next((family.name for family in FAMILIES if plugin.name in family.agents), None)
+    return None
+
+
+def _placed(item: Listed, env: str | None) -> Listed:
+    """An item whose family is registered with another interpreter is usable where that one can run it."""
+    from hylo_eval.interpreters.choosing import registered_for
+
+    entry = None if env is None else registered_for(env)
+    if entry is None:
+        return item
+    return attrs.evolve(item, elsewhere=entry.python, availability=_there(entry.name, entry.python))
+
+
+@cache
+def _there(name: str, python: str) -> Availability:
+    """Whether an interpreter can run a family; it is asked once."""
+    from hylo_eval.interpreters.looking import look_for
+
+    try:
+        look_for(name, python)
+    except EvalError as error:
+        return Availability(problem=error.message, fix=error.fix)
+    return Availability()
 
 
 def _benchmarks() -> list[Listed]:
@@ -96,7 +136,7 @@ def _shipped(name: str, path: Path) -> Listed:
         env, _ = env_of(benchmark)
     except HyloError as error:
         return Listed(name=name, availability=Availability(), facts={"path": str(path), "error": str(error)})
-    return Listed(
+    listed = Listed(
         name=name,
         availability=env_availability(env),
         facts={
@@ -107,12 +147,17 @@ def _shipped(name: str, path: Path) -> Listed:
             "splits": {split: len(seeds) for split, seeds in benchmark.splits.items()},
         },
     )
+    return _placed(listed, env)
 
 
 def _as_json(item: Listed) -> dict[str, Any]:
     availability = item.availability
     here: dict[str, Any] = {"name": item.name, "usable": availability.usable and "error" not in item.facts}
-    if not availability.usable:
+    if item.elsewhere:
+        here["interpreter"] = item.elsewhere
+    if availability.problem:
+        here |= {"problem": availability.problem, "fix": availability.fix}
+    elif not availability.usable:
         here |= {"missing": list(availability.missing), "fix": availability.fix}
     return {**here, **item.facts}
 
@@ -154,7 +199,9 @@ def _print_benchmarks(items: list[Listed]) -> None:
 def _here(item: Listed) -> str:
     if "error" in item.facts:
         return "bad"
-    return "yes" if item.availability.usable else "no"
+    if not item.availability.usable:
+        return "no"
+    return "elsewhere" if item.elsewhere else "yes"
 
 
 def _print_fixes(items: list[Listed]) -> None:
@@ -163,9 +210,11 @@ def _print_fixes(items: list[Listed]) -> None:
     for item in items:
         if "error" in item.facts:
             err.print(f"bad: {printable(str(item.facts['error']))}")
-    fixes = dict.fromkeys(
-        (item.availability.missing, item.availability.fix) for item in items if not item.availability.usable
-    )
-    for missing, fix in fixes:
-        lacking = f"no: {', '.join(map(printable, missing))} not installed"
+    usable = [item for item in items if item.availability.usable]
+    for python in dict.fromkeys(item.elsewhere for item in usable if item.elsewhere):
+        err.print(f"elsewhere: {printable(python)}")
+    for availability in dict.fromkeys(item.availability for item in items if not item.availability.usable):
+        fix = availability.fix
+        missing = f"{', '.join(map(printable, availability.missing))} not installed"
+        lacking = f"no: {printable(availability.problem) or missing}"
         err.print(f"{lacking}\n  fix: {fix}" if fix else lacking)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
+from hylo_eval.cli.elsewhere import entry_for, run_elsewhere
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, percent, print_hanging, printable_line
 from hylo_eval.errors import EvalError
@@ -69,6 +70,9 @@ def race(**options: Any) -> int:
     if options["max_pairs"] is not None and options["max_pairs"] < 1:
         raise EvalError(f"--max-pairs must be at least 1, not {options['max_pairs']}")
     policy = _policy(options)
+    entry = entry_for(env_of(find_benchmark(options["benchmark"]))[0])
+    if entry is not None:
+        return run_elsewhere(entry)
     if not options["as_json"]:
         print_hanging(console(), "rule: ", policy.words())
     with stdout_to_stderr():

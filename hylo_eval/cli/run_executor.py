@@ -31,10 +31,14 @@ def make_executor(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest)
     Raises:
         EvalError: An option that would change nothing, or a value that cannot be.
     """
+    from hylo_eval.interpreters.choosing import refuse_elsewhere, workers_interpreter
+
     if options["executor"] == "ray":
         return _ray(recipe, options)
     _refuse(options, _OF_RAY, "--executor ray")
     if options["workers"] == 0:
+        _refuse(options, _FLAGS, "a worker process; --workers 0 has none")
+        refuse_elsewhere(recipe.env, "--workers 0 runs everything in this process")
         return _in_process(recipe, options, stop)
     from hylo_eval.evaluation.invocation import read_devices
     from hylo_eval.evaluation.local_processes import LocalProcesses
@@ -42,7 +46,7 @@ def make_executor(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest)
     return LocalProcesses(
         recipe,
         workers=options["workers"],
-        python=sys.executable if options["python"] is None else options["python"],
+        python=workers_interpreter(recipe.env, options["python"]) or sys.executable,
         devices=read_devices(options["devices"]),
         limits=_limits(options),
         stop=stop,
@@ -53,13 +57,13 @@ def _in_process(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest) -
     from hylo_eval.evaluation.executor import InProcess
     from hylo_eval.evaluation.worker import make_worker
 
-    _refuse(options, _FLAGS, "a worker process; --workers 0 has none")
     made = make_worker(recipe, stop=stop)
     return InProcess(made.worker, made.agent, made.env_ref, made.agent_ref, closes_agent=True, video=options["video"])
 
 
 def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:
     from hylo_eval.evaluation.ray_actors import RayActors, RayOptions
+    from hylo_eval.interpreters.choosing import registered_for
 
     if options["workers"] < 1:
         raise EvalError("--executor ray needs at least one worker", fix="--workers N")
@@ -67,10 +71,10 @@ def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:
         raise EvalError("--devices is for workers of this machine", fix="--gpus-per-worker F")
     if options["video"] != "none":
         raise EvalError("--video is for workers of this machine: actors send traces back, no videos")
+    entry = registered_for(recipe.env) if options["python"] is None else None
+    python = options["python"] if entry is None else entry.python
     placement = RayOptions(address=options["ray_address"], gpus=options["gpus_per_worker"] or 0.0)
-    return RayActors(
-        recipe, workers=options["workers"], python=options["python"], limits=_limits(options), options=placement
-    )
+    return RayActors(recipe, workers=options["workers"], python=python, limits=_limits(options), options=placement)
 
 
 def _limits(options: Mapping[str, Any]) -> Any:

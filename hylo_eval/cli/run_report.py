@@ -17,6 +17,7 @@ from hylo_eval.cli.terminal import (
     printable,
     printable_line,
 )
+from hylo_eval.versions import stand_ins
 
 if TYPE_CHECKING:
     from hylo_core.trace import ErrorEvent
@@ -63,6 +64,9 @@ def print_report(result: EvalResult) -> None:
 
 def _print_notes(result: EvalResult) -> None:
     out = console()
+    versions: dict[str, str] = dict(result.log.eval.manifest.get("versions", {}))
+    if found := stand_ins(versions):
+        out.print(f"stand-ins: {printable_line(', '.join(found))}: this says nothing about the real thing")
     states = result.initial_states
     again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
     out.print(f"distinct initial states: {states.distinct}{again}")

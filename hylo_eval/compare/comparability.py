@@ -16,6 +16,7 @@ from hylo_eval.compare.evidence import (
 )
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
+from hylo_eval.versions import stand_ins
 
 MAX_UNPAIRED_SHARE: Final = 0.01
 """Above this share of pairs that began differently, the two runs were not run on the same scenes."""
@@ -136,6 +137,7 @@ def condition_differences(candidate: RunConditions, parent: RunConditions) -> It
             sentence=f"the candidate was scored with {_listed(candidate.scorers)}, "
             f"the parent with {_listed(parent.scorers)}",
         )
+    yield from _stand_in_differences(candidate, parent)
     yield from _member_differences("versions", _simulator(candidate), _simulator(parent))
     if candidate.renderer != parent.renderer:
         yield Difference(
@@ -154,6 +156,18 @@ def condition_differences(candidate: RunConditions, parent: RunConditions) -> It
     split = f"{ours.id}/{ours.split}"
     if split in candidate.trained_on or ours.id in candidate.trained_on:
         yield Difference(name="trained-on", sentence=f"the candidate says that it was trained on {split}")
+
+
+def _stand_in_differences(candidate: RunConditions, parent: RunConditions) -> Iterator[Difference]:
+    """What stands in for the real thing is compared with what does too: a rate on it says nothing of the real one."""
+    ours, theirs = stand_ins(candidate.versions), stand_ins(parent.versions)
+    if bool(ours) != bool(theirs):
+        side, other = ("candidate", "parent") if ours else ("parent", "candidate")
+        yield Difference(
+            name="stand-in",
+            sentence=f"the {side} ran on {', '.join(ours or theirs)}, the {other} on the real thing",
+            allowable=False,
+        )
 
 
 def _identity(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Difference]:

@@ -2,7 +2,8 @@
 
 * ``findings``: the report and its parts;
 * ``packages``: versions against the known-good table, the pair of packages that do not go together;
-* ``imports``, ``rendering``, ``machine``: what only a trial shows, in child processes with deadlines (``child``);
+* ``imports``, ``rendering``, ``machine``: what only a trial shows, in child processes with deadlines;
+* ``interpreters``: families that run in an interpreter of their own;
 * ``examination``: runs everything and never raises.
 """
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+import attrs
+
 from hylo_core.refs import load_ref
-from hylo_eval.doctor import imports, machine, packages, rendering
+from hylo_eval.doctor import imports, interpreters, machine, packages, rendering
 from hylo_eval.doctor.findings import Finding, Report
 from hylo_eval.errors import EvalError
 from hylo_eval.families import FAMILIES, Family, family_availability, has_module
@@ -44,15 +46,31 @@ def _findings(run_root: Path, environment: Mapping[str, str]) -> Iterator[Findin
     yield from _guarded("base", partial(_base, installed, environment))
     yield from _guarded("packages", lambda: packages.other_pairs(installed))
     yield from _guarded("packages", lambda: packages.requirement_findings(installed))
+    elsewhere, damage = interpreters.other_interpreters()
+    yield from damage
     for family in FAMILIES:
-        if family.extra:
+        if family.name not in elsewhere and family.extra:
             yield from _guarded(family.name, partial(_family, family, installed, environment))
+    for name, entry in elsewhere.items():
+        yield from _guarded(name, partial(interpreters.interpreter_findings, entry, environment))
     gpus = _guarded("gpu", partial(machine.gpu_finding, environment))
     yield from gpus
     has_gpu = any(finding.outcome == "ok" for finding in gpus)
     yield from _guarded("rendering", partial(_rendering, environment, gpu=has_gpu))
     yield from _guarded("machine", machine.processor_finding)
     yield from _guarded("run root", lambda: machine.run_root_findings(run_root, machine.read_mounts()))
+
+
+def examine_family(name: str, environment: Mapping[str, str]) -> tuple[Finding, ...]:
+    """Examine one family in this interpreter, with what its packages say of each other. Never raises."""
+    installed: dict[str, packages.Package] = {}
+    base = _guarded("base", partial(_base, installed, environment))
+    findings = [finding for finding in base if finding.outcome != "ok"]
+    findings += _guarded("packages", lambda: packages.requirement_findings(installed))
+    for family in FAMILIES:
+        if family.name == name and family.extra:
+            findings += _guarded(name, partial(_family, family, installed, environment))
+    return tuple(attrs.evolve(finding, check=name) for finding in findings)
 
 
 def _guarded(check: str, look: Check) -> tuple[Finding, ...]:

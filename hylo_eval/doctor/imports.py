@@ -6,9 +6,9 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-from hylo_eval.doctor.child import ChildOutcome, run_child
+from hylo_eval.child import ChildOutcome, run_child
 from hylo_eval.doctor.findings import Finding
-from hylo_eval.families import install_command
+from hylo_eval.installing import install_command
 
 BASE_MODULES: Final = ("numpy", "scipy", "gymnasium", "orjson", "sqlite_utils")
 """Of the base installation: what is compiled, or brings compiled packages along."""

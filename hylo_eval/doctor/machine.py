@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hylo_eval.doctor.child import run_child
+from hylo_eval.child import run_child
 from hylo_eval.doctor.findings import Finding
-from hylo_eval.families import install_command
+from hylo_eval.installing import install_command
 
 TESTED_PYTHONS: Final = ((3, 11), (3, 12))
 GPU_DEADLINE_SECONDS: Final = 15.0

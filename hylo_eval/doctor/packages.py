@@ -12,7 +12,8 @@ from typing import Final
 import attrs
 
 from hylo_eval.doctor.findings import Finding
-from hylo_eval.families import FAMILIES, Family, Requirement, install_command
+from hylo_eval.families import FAMILIES, Family, Requirement
+from hylo_eval.installing import install_command
 from hylo_eval.versions import satisfies
 
 BASE: Final = (
@@ -174,9 +175,8 @@ def family_findings(family: Family, packages: Mapping[str, Package], missing: tu
         packages: What is installed.
         missing: The family's modules that cannot be found.
     """
-    install = install_command(f"hylo-eval[{family.extra}]")
     if missing:
-        return (_incomplete(family, packages, missing, install),)
+        return (_incomplete(family, packages, missing, family.install),)
     pairs = [pair for pair in KNOWN_PAIRS if _concerns(pair, family) and _pair_is_here(pair, packages)]
     if pairs:
         return tuple(_pair_finding(family.name, pair, packages) for pair in pairs)

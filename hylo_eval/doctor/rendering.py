@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import attrs
 
-from hylo_eval.doctor.child import ChildOutcome, run_child
+from hylo_eval.child import ChildOutcome, run_child
 from hylo_eval.doctor.findings import Finding
 
 DEADLINE_SECONDS: Final = 60.0

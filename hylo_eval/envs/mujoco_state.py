@@ -18,9 +18,10 @@ class StabilityWatch:
     Args:
         model: ``mujoco.MjModel`` (raw, not a wrapper).
         data: ``mujoco.MjData`` of that model.
+        since_the_beginning: Whether what was warned of before counts too, of data that was never reset.
     """
 
-    def __init__(self, model: Any, data: Any) -> None:
+    def __init__(self, model: Any, data: Any, *, since_the_beginning: bool = False) -> None:
         import mujoco
 
         api: Any = mujoco
@@ -30,6 +31,8 @@ class StabilityWatch:
         )
         model.opt.disableflags |= int(api.mjtDisableBit.mjDSBL_AUTORESET)
         self.restart()
+        if since_the_beginning:
+            self._counts = [0] * len(self._kinds)
 
     def restart(self) -> None:
         """Begin a new episode: counters and time start from the data's present values."""

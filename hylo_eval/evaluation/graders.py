@@ -23,6 +23,7 @@ from hylo_eval.grading.predicate import PredicateGrader
 from hylo_eval.grading.verdict import VerdictGrader
 from hylo_eval.grading.verifier import VerifierGrader
 from hylo_eval.grading.vlm_judge import VlmJudge, VlmOptions
+from hylo_eval.interpreters.choosing import refuse_elsewhere
 from hylo_eval.options import read_options, refuse_missing, split_pairs
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.verify.extras import import_extra
@@ -224,6 +225,7 @@ def make_predicate(run: RunFolder, /, tolerance: float = 1e-6) -> PredicateGrade
     name, options = env.get("ref"), env.get("options", {})
     if not isinstance(name, str) or not isinstance(options, dict):
         raise EvalError(f"{run.manifest} names no env factory: the run was given an object, which cannot be made again")
+    refuse_elsewhere(name, "the grader predicate makes the environment in this process")
     availability = env_availability(name)
     if not availability.usable:
         raise EvalError(f"env {name!r} cannot be made here: {', '.join(availability.missing)}", fix=availability.fix)

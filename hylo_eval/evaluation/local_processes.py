@@ -22,7 +22,7 @@ from hylo_eval.evaluation.lost_episode import Loss
 from hylo_eval.evaluation.phases import IDLE
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.seat import Seat
-from hylo_eval.evaluation.supervisor import WorkerProcess
+from hylo_eval.evaluation.supervisor import WorkerProcess, refusal_of
 from hylo_eval.evaluation.worker_limits import WorkerLimits, device_environment
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
 from hylo_eval.video.recorder import VideoTally
@@ -85,7 +85,7 @@ class LocalProcesses:
                 self._setup = RunSetup.from_dict(event["setup"])
                 return self._setup, tuple(SpecDifference(**item) for item in event["differences"])
             if event["type"] == "refused":
-                raise EvalError(event["message"], fix=event["fix"])
+                raise refusal_of(event, self._python)
             how, words = process.end(), process.last_words()
             self._vacate(seat)
             seat.failed_starts += 1
@@ -226,7 +226,7 @@ class LocalProcesses:
         elif kind == "skipped" and seat.is_of_withdrawn(event):
             pass
         elif kind in ("fault", "refused"):
-            raise EvalError(event["message"], fix=event["fix"])
+            raise refusal_of(event, self._python)
         else:
             raise seat.misplaced(event)
 

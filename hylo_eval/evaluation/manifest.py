@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,6 +15,10 @@ import orjson
 from hylo_core.canonical import digest
 from hylo_core.frozen import thaw
 from hylo_eval.errors import EvalError
+from hylo_eval.families import find_family
+from hylo_eval.interpreters.looking import BASE_PACKAGES, packages_of
+from hylo_eval.interpreters.own import hylo_version, source_digest
+from hylo_eval.interpreters.probe import installed_versions
 from hylo_eval.traces.files import write_atomically
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 MANIFEST_SCHEMA = "hylo.manifest/v0.1"
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
 """A manifest larger than this is refused unread."""
-
-_PACKAGES = ("numpy", "scipy", "gymnasium", "mujoco", "torch")
 
 
 def build_config(plan: Plan, setup: RunSetup) -> dict[str, Any]:
@@ -72,7 +71,8 @@ def build_manifest(
         "selection": selection,
         "tasks_digest": plan.tasks_digest,
         "scorers": list(scorers),
-        "versions": {**_installed(), **setup.versions},
+        "interpreter": thaw(setup.interpreter),
+        "versions": {**_base_versions(setup), **setup.versions},
         "renderer": setup.renderer,
         "host": describe_host(),
         **(details or {}),
@@ -127,29 +127,28 @@ def describe_safety(filters: Sequence[SafetyFilter]) -> list[Mapping[str, Any]]:
     return [safety_filter.describe() for safety_filter in filters]
 
 
-@cache
-def hylo_version() -> str:
-    """The installed version of Hylo."""
-    return metadata.version("hylo-eval")
+def describe_interpreter(env: str) -> dict[str, Any]:
+    """The interpreter that this process runs on, and the packages in it that matter to an environment.
+
+    Args:
+        env: Reference of the env factory; empty where it is an object.
+    """
+    family = find_family(env)
+    names = packages_of("" if family is None else family.name)
+    return {
+        "executable": without_home(sys.executable),
+        "python": platform.python_version(),
+        "packages": installed_versions([*names]),
+    }
 
 
-@cache
-def source_digest() -> str:
-    """Digest of Hylo's own source files: other code does not continue a run in silence."""
-    sha = hashlib.sha256()
-    package = Path(__file__).resolve().parents[1]
-    for root in (package.parent / "hylo_core", package):
-        for path in sorted(root.rglob("*.py")):
-            sha.update(path.relative_to(package.parent).as_posix().encode() + b"\0")
-            sha.update(path.read_bytes() + b"\0")
-    return f"sha256:{sha.hexdigest()}"
+def without_home(path: str) -> str:
+    """A path as a manifest has it: a person's name is nobody's business."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - pathlib's raises where there is no home
+    return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
 
 
-def _installed() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+def _base_versions(setup: RunSetup) -> dict[str, str]:
+    """Versions in the interpreter that the episodes run in, which need not be this one."""
+    packages: Mapping[str, str] = setup.interpreter.get("packages", {})
+    return {name: packages[name] for name in BASE_PACKAGES if name in packages}

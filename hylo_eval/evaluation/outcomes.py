@@ -8,7 +8,7 @@ from typing import Any, Final
 from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeEnd, ErrorEvent
-from hylo_eval.rollout.episode import EpisodeResult
+from hylo_eval.rollout.result import EpisodeResult
 from hylo_eval.scoring.success import RESPONSE_CORRECT
 from hylo_eval.traces.layout import RunFolder
 

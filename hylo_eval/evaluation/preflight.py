@@ -14,7 +14,7 @@ from hylo_core.trace import AgentInfo
 from hylo_eval.agents.protocol import Agent, meet_env
 from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.errors import AgentError, EnvError, EvalError
-from hylo_eval.evaluation.manifest import describe_safety
+from hylo_eval.evaluation.manifest import describe_interpreter, describe_safety
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Worker
 from hylo_eval.safety.protocol import begin_filters
@@ -74,6 +74,7 @@ def preflight(
         renderer=renderer_of(env),
         max_attempts=worker.max_attempts,
         replicate=worker.replicate,
+        interpreter=describe_interpreter(str(env_ref.get("ref", ""))),
     )
     return setup, differences
 

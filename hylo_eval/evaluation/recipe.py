@@ -62,6 +62,7 @@ class RunSetup(Record):
         renderer: What draws the pictures.
         max_attempts: Tries of an episode whose infrastructure fails.
         replicate: Which repetition of the same instances this is, from 1.
+        interpreter: What the episodes run on: executable, version of Python, packages.
     """
 
     agent: AgentInfo
@@ -74,3 +75,4 @@ class RunSetup(Record):
     renderer: str
     max_attempts: int
     replicate: int = 1
+    interpreter: Mapping[str, Any] = attrs.field(factory=dict[str, Any])

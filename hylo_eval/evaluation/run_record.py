@@ -19,11 +19,11 @@ from hylo_eval.evaluation.manifest import (
     describe_host,
     now,
     read_manifest,
-    source_digest,
     write_manifest,
 )
 from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recipe import RunSetup
+from hylo_eval.interpreters.own import source_digest
 from hylo_eval.queue import Item, RunQueue
 from hylo_eval.traces.layout import RunFolder
 

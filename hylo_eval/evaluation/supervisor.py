@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -19,10 +18,10 @@ import orjson
 from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.manifest import hylo_version
 from hylo_eval.evaluation.phases import IDLE, Deadlines, PhaseBoard, PhaseReading
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.worker_process import BOARD_VARIABLE, EVENTS_VARIABLE
+from hylo_eval.interpreters.own import hylo_version, is_own, safe_path, source_digest
 
 MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 """A worker whose event is longer has lost its mind, or its agent writes to a descriptor that is not its own."""
@@ -70,7 +69,7 @@ class WorkerProcess:
         self.events, writer = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - a list of arguments, no shell
-                [python, *_safe_path(), "-m", "hylo_eval.evaluation.worker"],
+                [python, *(["-P"] if safe_path() else []), "-m", "hylo_eval.evaluation.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -114,7 +113,7 @@ class WorkerProcess:
         self._send(
             {
                 "type": "setup",
-                "hylo": hylo_version(),
+                "hylo": {"version": hylo_version(), "source_digest": source_digest()},
                 "recipe": recipe.to_dict(),
                 "first": None if first is None else first.to_dict(),
             }
@@ -306,6 +305,12 @@ class WorkerProcess:
                     data = data[self._process.stdin.write(data) :]
 
 
+def refusal_of(event: Mapping[str, Any], python: str) -> EvalError:
+    """What a worker refuses. Where it is another interpreter that lacks something, that one is named."""
+    where = "" if is_own(python) else f" (in {python}, where agent and environment are made)"
+    return EvalError(f"{event['message']}{where}", fix=event["fix"])
+
+
 def describe_exit(code: int) -> str:
     """An exit code in words."""
     if code >= 0:
@@ -327,9 +332,3 @@ def _event(line: bytes, name: str) -> dict[str, Any]:
     if not isinstance(event, dict) or not isinstance(members.get("type"), str):
         raise EvalError(f"{name} sent what is no event")
     return members
-
-
-def _safe_path() -> list[str]:
-    """``-P`` where this process does not import from the working folder either, so that both find the same modules."""
-    imports_from_here = "" in sys.path[:1] or str(Path.cwd()) in sys.path[:1]
-    return [] if imports_from_here else ["-P"]

@@ -21,7 +21,8 @@ from hylo_eval.errors import EvalError, MissingSimulator
 from hylo_eval.evaluation.making import make_agent, make_env_factory, make_safety
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.queue import Outcome
-from hylo_eval.rollout.episode import EpisodeResult, record_failure, run_episode
+from hylo_eval.rollout.episode import record_failure, run_episode
+from hylo_eval.rollout.result import EpisodeResult
 from hylo_eval.safety.defaults import default_filters
 from hylo_eval.traces.layout import RunFolder, episode_id
 from hylo_eval.traces.writer import TraceDigests

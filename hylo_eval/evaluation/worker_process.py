@@ -34,13 +34,13 @@ from hylo_core.errors import HyloError, clean_text, describe_error
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.executor import close_agent
-from hylo_eval.evaluation.manifest import hylo_version
 from hylo_eval.evaluation.outcomes import outcome_of
 from hylo_eval.evaluation.phases import IDLE, PhaseBoard
 from hylo_eval.evaluation.preflight import preflight
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.stopping import StopRequest
 from hylo_eval.evaluation.worker import MadeWorker, Worker, make_worker
+from hylo_eval.interpreters.own import hylo_version, source_digest
 from hylo_eval.rollout.memory import resident_bytes
 from hylo_eval.video.recorder import VideoRecorder, make_recorder
 
@@ -120,11 +120,7 @@ class _Process:
 
     def _set_up(self, command: Mapping[str, Any], stop: StopRequest) -> MadeWorker:
         recipe = Recipe.from_dict(command["recipe"])
-        if command["hylo"] != hylo_version():
-            raise EvalError(
-                f"this interpreter has Hylo {hylo_version()}, the run was started by {command['hylo']}",
-                fix=f"{sys.executable} -m pip install hylo-eval=={command['hylo']}",
-            )
+        _refuse_other_hylo(command["hylo"])
         made = make_worker(recipe, stop=stop, on_phase=self.board.enter)
         ready: dict[str, Any] = {"type": "ready", "agent": made.agent.info.to_dict()}
         if command["first"] is not None:
@@ -197,6 +193,21 @@ class _Process:
             raise EvalError(f"what agent or environment say of themselves is no JSON: {error}") from error
         while data:
             data = data[os.write(self.events, data) :]
+
+
+def _refuse_other_hylo(wanted: Mapping[str, str]) -> None:
+    """Episodes of one run are run by one state of the code."""
+    if wanted["version"] != hylo_version():
+        raise EvalError(
+            f"this interpreter has Hylo {hylo_version()}, the run was started by {wanted['version']}",
+            fix=f"{sys.executable} -m pip install hylo-eval=={wanted['version']}",
+        )
+    if wanted["source_digest"] != source_digest():
+        raise EvalError(
+            f"the source files of Hylo in {sys.executable} are not those that the run was started by: they were "
+            "changed meanwhile, or another state of them is installed there",
+            fix="hylo-eval doctor; then hylo-eval run --resume RUN_ID --allow-code-change",
+        )
 
 
 def _described(error: BaseException) -> dict[str, str]:

@@ -16,7 +16,8 @@ from hylo_eval.errors import EvalError
 from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.comparing import IMPORTED, UNKNOWN_RENDERER
-from hylo_eval.evaluation.manifest import MANIFEST_SCHEMA, hylo_version, write_manifest
+from hylo_eval.evaluation.manifest import MANIFEST_SCHEMA, write_manifest
+from hylo_eval.interpreters.own import hylo_version
 from hylo_eval.traces.layout import RunFolder
 
 

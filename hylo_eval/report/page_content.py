@@ -13,6 +13,7 @@ from hylo_eval.report import charts
 from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
 from hylo_eval.report.text import number, printable_line
 from hylo_eval.scoring.outcome import REASONS
+from hylo_eval.versions import stand_ins
 
 Place = tuple[int, int]
 """Which run, and which of its episodes."""
@@ -201,6 +202,11 @@ def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
     hertz = record.value("env", "spec", "control_hz")
     yield "control rate", "unknown" if hertz is None else f"{hertz} Hz"
     yield "renderer", record.text("renderer")
+    if record.value("interpreter") is not None:
+        yield (
+            "interpreter",
+            f"Python {record.text('interpreter', 'python')}, {record.text('interpreter', 'executable')}",
+        )
     states = run.initial_states
     again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
     yield "distinct initial states", f"{states.distinct}{again}"
@@ -241,6 +247,12 @@ def make_notices(runs: Sequence[RunSummary]) -> tuple[str, ...]:
             found.append(f"{record.run_id} has no log yet: what its finished traces say is provisional.")
         elif not record.finished:
             found.append(f"{record.run_id} was stopped before its end.")
+        versions = {name: str(version) for name, version in _members(record.value("versions"))}
+        if stand_ins(versions):
+            found.append(
+                f"{record.run_id} ran on stand-ins ({', '.join(stand_ins(versions))}): it shows that the harness "
+                "works, and not how good the agent is."
+            )
         if run.contradictions:
             found.append(
                 f"{record.run_id}: in {run.contradictions} episodes the log records another success than the trace; "

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from hylo_core.draws import Draws
 from hylo_eval.envs.response.scene import COLOURS, Question, Scene, Thing
-from hylo_eval.response_benchmarks.draws import Draws
 
 WIDTH_PX, HEIGHT_PX = 448, 336
 _MARGIN_PX = 12

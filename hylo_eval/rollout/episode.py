@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from hylo_core.canonical import describe
 from hylo_core.errors import clean_text, describe_error, message_of
 from hylo_core.instruction import matches_instruction
@@ -34,10 +32,20 @@ from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_in
 from hylo_eval.rollout.filtering import filter_action
 from hylo_eval.rollout.memory import resident_bytes
 from hylo_eval.rollout.observe import ObservationView, check_cameras, read_only
-from hylo_eval.rollout.signals import end_reason, flag, goal_of, reward_of, settle_steps_of, success_of, text_of
+from hylo_eval.rollout.result import EpisodeResult
+from hylo_eval.rollout.signals import (
+    end_reason,
+    flag,
+    goal_of,
+    reward_of,
+    settle_steps_of,
+    snapshot_of,
+    success_of,
+    text_of,
+)
 from hylo_eval.rollout.start import agent_seed, describe_start, now
 from hylo_eval.safety.protocol import begin_filters
-from hylo_eval.traces.writer import TraceDigests, TraceWriter
+from hylo_eval.traces.writer import TraceWriter
 
 if TYPE_CHECKING:
     import gymnasium
@@ -45,25 +53,6 @@ if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
     from hylo_eval.safety.protocol import SafetyFilter
     from hylo_eval.video.frames import FrameSink
-
-
-@attrs.frozen(kw_only=True)
-class EpisodeResult:
-    """What an episode came to.
-
-    Attributes:
-        end: The end event.
-        path: The trace.
-        digests: What identifies it.
-        error: What failed, if something did.
-        disagreements: Steps at which our evaluation of the goal and the simulator's own check differed.
-    """
-
-    end: EpisodeEnd
-    path: Path
-    digests: TraceDigests
-    error: ErrorEvent | None = None
-    disagreements: int = 0
 
 
 def run_episode(
@@ -280,6 +269,7 @@ class _Episode:
             settle_steps=settle_steps_of(info),
             state_digest=text_of(info, members.STATE_DIGEST),
             model_digest=text_of(info, members.MODEL_DIGEST),
+            snapshot=snapshot_of(info),
             volatile={"reset_seconds": self.reset_seconds},
         )
 

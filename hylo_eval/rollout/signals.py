@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hylo_core.canonical import describe
-from hylo_eval.envs.protocol import GOAL, SETTLE_STEPS, SUCCESS
+from hylo_eval.envs.protocol import GOAL, SETTLE_STEPS, SNAPSHOT, SUCCESS
 from hylo_eval.errors import EnvError
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ def settle_steps_of(info: Mapping[str, Any]) -> int:
     if isinstance(steps, (int, np.integer)) and not isinstance(steps, bool) and steps >= 0:
         return int(cast("Any", steps))
     raise EnvError(f"info[{SETTLE_STEPS!r}] must be a number of steps, not {describe(info.get(SETTLE_STEPS))}")
+
+
+def snapshot_of(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``info["snapshot"]``, empty where the env does not say; raises EnvError when it is no mapping."""
+    snapshot: Any = info.get(SNAPSHOT, {})
+    if isinstance(snapshot, Mapping):
+        return cast("Mapping[str, Any]", snapshot)
+    raise EnvError(f"info[{SNAPSHOT!r}] must be a mapping, not {describe(snapshot)}")
 
 
 def text_of(info: Mapping[str, Any], name: str) -> str:

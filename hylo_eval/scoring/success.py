@@ -1,4 +1,4 @@
-"""Success: at any step, at the last step, and as the task defines it.
+"""Success: at any step, per chunk of actions, at the last step, and as the task defines it.
 
 Where the task's predicate is ``response_correct`` the environment judges nothing: all three score the recorded
 text against the truth in the task's params, so that no two of them can disagree about a response.
@@ -60,6 +60,33 @@ class SuccessAtEnd:
         if at_end is None:
             return Score.abstain(ENDED_ON_SUCCESS, REASONS[ENDED_ON_SUCCESS])
         return Score(float(at_end), "success held at the end" if at_end else "success did not hold at the end")
+
+
+class SuccessPerChunk:
+    """1 when success held after any step of some chunk of actions: success latched over the chunk, read at its end.
+
+    Evaluators that execute a whole chunk before they look (the multi-step wrappers of RoboCasa's policies) decide so.
+    The verdict is that of ``success_once``; what differs is where such an evaluator stops. ``metadata`` says it:
+    ``first_step`` (steps until success first held) and ``steps`` (until the end of its chunk, where it would have
+    stopped, or None where the episode ended before). A chunk lasts from one reply of the agent to the next.
+    """
+
+    name = "success_per_chunk"
+    binary = True
+
+    def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
+        """Read the steps' own success, and at which steps the agent was asked."""
+        once = SuccessOnce().score(trace, task)
+        first = next((step.index for step in trace.steps if step.success), None)
+        if once.value != 1.0 or first is None:
+            return once
+        stop = next((step.index for step in trace.steps if step.inference and step.index > first), None)
+        return Score(
+            1.0,
+            f"success at step {first}, in a chunk that "
+            + ("the episode ended in" if stop is None else f"ends after {stop} steps"),
+            {"first_step": first + 1, "steps": stop},
+        )
 
 
 class Success:

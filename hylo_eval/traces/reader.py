@@ -209,6 +209,7 @@ class _Reading:
             model_digest=_take(event, "model_digest", str, ""),
             observation=self._observation(event, non_finite),
             images=_take(event, "images", dict, {}),
+            snapshot=_take(event, "snapshot", dict, {}),
             volatile=_take(event, "volatile", dict, {}),
         )
         _refuse_rest(event)

@@ -104,6 +104,8 @@ class TraceWriter:
             "observation": event.observation,
             "images": event.images,
         }
+        if event.snapshot:
+            stable["snapshot"] = event.snapshot
         self._write(_encode(stable), event.volatile)
 
     def step(self, event: StepEvent) -> None:

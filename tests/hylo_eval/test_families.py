@@ -14,7 +14,6 @@ from hylo_eval.families import (
     env_availability,
     family_availability,
     find_family,
-    install_command,
     plugin_availability,
 )
 from hylo_eval.plugins import BUILT_IN, Plugin
@@ -87,12 +86,3 @@ def test_families_are_found_by_alias_and_reference():
         assert find_family(plugin.name) is find_family(plugin.ref) is not None
     assert find_family("their_package:Env") is None
     assert find_family("hylo_eval.envs.fetching:Env") is None
-
-
-def test_the_install_command_quotes_for_a_shell_and_names_this_python(monkeypatch):
-    """It can be pasted as it stands, and installs for the interpreter that said it."""
-    monkeypatch.setattr(families.shutil, "which", lambda _: None)
-    monkeypatch.setattr(families.sys, "executable", "/opt/my env/bin/python")
-    assert install_command("mujoco>=3.3,<3.10") == "'/opt/my env/bin/python' -m pip install 'mujoco>=3.3,<3.10'"
-    monkeypatch.setattr(families.shutil, "which", lambda _: "/opt/my env/bin/python")
-    assert install_command("rich") == "python -m pip install rich"

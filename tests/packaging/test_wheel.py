@@ -75,3 +75,25 @@ def test_the_wheel_finds_its_benchmarks_away_from_the_checkout(wheel: zipfile.Zi
         str(tmp_path / "hylo_eval" / "benchmark_data" / "testing" / "reach_fixed.toml"),
         "reach_fixed",
     ]
+
+
+def test_an_installed_wheel_is_packed_back_as_it_was(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    """What ``env add --create`` installs elsewhere where there is no checkout: the same files and metadata."""
+    wheel.extractall(tmp_path / "site")
+    code = (
+        "import pathlib; from hylo_eval.interpreters.own import checkout;"
+        "from hylo_eval.interpreters.own_wheel import pack_own_wheel;"
+        f"print(checkout(), pack_own_wheel(pathlib.Path({str(tmp_path)!r})))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "PYTHONSAFEPATH": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True
+    )
+    none, packed = done.stdout.split()
+    assert none == "None"
+    with zipfile.ZipFile(packed) as archive:
+        assert sorted(archive.namelist()) == sorted(wheel.namelist())
+        assert all(archive.read(name) == wheel.read(name) for name in wheel.namelist() if not name.endswith("/RECORD"))
+        assert sorted(archive.read("hylo_eval-0.1.0.dist-info/RECORD").splitlines()) == sorted(
+            wheel.read("hylo_eval-0.1.0.dist-info/RECORD").splitlines()
+        )

@@ -9,7 +9,7 @@ from hylo_eval.plugins import BUILT_IN
 ANSWER_KEYS = {"name", "usable", "ref", "summary"}
 
 
-@pytest.mark.parametrize("kind", ["agents", "envs", "scorers", "safety"])
+@pytest.mark.parametrize("kind", ["agents", "envs", "scorers", "safety", "providers"])
 def test_every_plugin_is_one_line(kind, hylo):
     """Name first, so that cut and grep work."""
     outcome = hylo("list", kind)
@@ -39,10 +39,12 @@ def test_what_is_not_installed_says_no_and_how_to_get_it(hylo, monkeypatch):
         "fetch": "no",
         "metaworld": "no",
         "libero": "no",
+        "robocasa": "no",
         "gymnasium": "yes",
         "response": "yes",
     }
     assert "hylo-eval[fetch]" in outcome.err
+    assert "fix: hylo-eval env add robocasa --create" in outcome.err
     assert "pip" not in outcome.out
 
 
@@ -50,7 +52,7 @@ def test_json_holds_everything_and_nothing_else_is_on_standard_output(hylo):
     """All kinds in one object, typed."""
     outcome = hylo("list", "--json")
     listed = outcome.json
-    assert list(listed) == ["benchmarks", "agents", "envs", "scorers", "safety", "graders"]
+    assert list(listed) == ["benchmarks", "agents", "envs", "scorers", "safety", "graders", "providers"]
     assert set(listed["scorers"][0]) == ANSWER_KEYS
     reach = next(item for item in listed["benchmarks"] if item["name"] == "reach_fixed")
     assert reach["splits"] == {"train": 100, "validation": 50, "heldout": 100}

@@ -6,8 +6,8 @@ import pytest
 
 from hylo_core.refs import load_ref
 from hylo_eval import families
+from hylo_eval.child import ChildOutcome
 from hylo_eval.doctor import Finding, Report, examine, imports, machine, packages
-from hylo_eval.doctor.child import ChildOutcome
 from hylo_eval.errors import EvalError
 from hylo_eval.families import FAMILIES
 
@@ -38,10 +38,11 @@ def test_without_simulators_nothing_is_broken(tmp_path, monkeypatch):
         "fetch",
         "metaworld",
         "libero",
+        "robocasa",
         "gpu",
         "rendering",
         "machine",
-        *["run root"] * (len(checks) - 9),
+        *["run root"] * (len(checks) - 10),
     ]
 
 
@@ -63,7 +64,18 @@ def test_a_check_that_raises_becomes_a_finding(tmp_path, monkeypatch):
     monkeypatch.setattr("hylo_eval.doctor.examination.has_module", fall_ill)
     report = examine(tmp_path, environment={})
     ill = [finding.check for finding in report.findings if "ZeroDivisionError: made up" in finding.text]
-    assert ill == ["python", "base", "packages", "fetch", "metaworld", "libero", "gpu", "rendering", "run root"]
+    assert ill == [
+        "python",
+        "base",
+        "packages",
+        "fetch",
+        "metaworld",
+        "libero",
+        "robocasa",
+        "gpu",
+        "rendering",
+        "run root",
+    ]
 
 
 @pytest.mark.parametrize("value", ["disable", "off", "0"])

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from hylo_eval.doctor.child import ChildOutcome
+from hylo_eval.child import ChildOutcome
 from hylo_eval.doctor.rendering import Frame, read_frame, rendering_finding, try_backend
 
 RIGHT = {"middle": [250, 10, 10], "corner": [0, 0, 0], "device": "llvmpipe (LLVM 15)", "seconds": 0.004}

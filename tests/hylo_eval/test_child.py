@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hylo_eval.doctor.child import MAX_OUTPUT_BYTES, ChildOutcome, run_child
+from hylo_eval.child import MAX_OUTPUT_BYTES, ChildOutcome, run_child
 
 
 def python(code: str, deadline_seconds: float = 30.0) -> ChildOutcome:

@@ -52,8 +52,17 @@ class ChildOutcome:
         return lines[-1][:400] if lines else f"the process ended with code {self.returncode}"
 
 
-def run_child(command: Sequence[str], *, deadline_seconds: float, environment: Mapping[str, str]) -> ChildOutcome:
-    """Run a command without a terminal, in a process group of its own that is killed at the deadline."""
+def run_child(
+    command: Sequence[str], *, deadline_seconds: float, environment: Mapping[str, str], keep: Sequence[int] = ()
+) -> ChildOutcome:
+    """Run a command without a terminal, in a process group of its own that is killed at the deadline.
+
+    Args:
+        command: The program and its arguments.
+        deadline_seconds: When it is killed.
+        environment: All its environment variables.
+        keep: Descriptors it has under the same numbers.
+    """
     started = time.monotonic()
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         try:
@@ -64,6 +73,7 @@ def run_child(command: Sequence[str], *, deadline_seconds: float, environment: M
                 stderr=stderr,
                 env=dict(environment),
                 start_new_session=True,
+                pass_fds=keep,
             )
         except OSError as error:
             return ChildOutcome(returncode=None, stdout="", stderr=f"cannot start: {error.strerror}", seconds=0.0)

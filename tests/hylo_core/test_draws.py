@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hylo_eval.response_benchmarks.draws import Draws
+from hylo_core.draws import Draws
 
 
 @given(st.text(max_size=8), st.integers(-50, 50), st.integers(0, 50))

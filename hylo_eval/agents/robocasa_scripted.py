@@ -1,0 +1,141 @@
+"""A scripted driver for RoboCasa's NavigateKitchen that knows where its target is: for trying out runs, no baseline.
+
+It needs ``--env-arg privileged=true``. The base backs away from the counter, drives along it, turns, and comes close
+again; the arm is left as it is. Lengths in metres, world frame.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from hylo_core.spec import ActionSlice, AgentSpec, StateSpec
+from hylo_core.trace import AgentInfo
+from hylo_eval.agents.protocol import AgentSession, Reply
+from hylo_eval.errors import AgentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hylo_core.task import TaskInstance
+
+TASK: Final = "NavigateKitchen"
+CLEARANCE_M: Final = 0.35
+"""How far from the target the base drives along: closer, its corners meet handles."""
+ALONGSIDE_M: Final = 0.25
+"""Sideways distance below which it comes close."""
+_GAIN: Final = 4.0
+_TURNING_GAIN: Final = 2.0
+
+
+class RobocasaScripted:
+    """Drives to the target of NavigateKitchen.
+
+    Args:
+        noise: Standard deviation of the normal noise added to the base's three entries before clipping to [-1, 1];
+            drawn from the episode's agent seed. 0 adds none.
+
+    Raises:
+        AgentError: ``noise`` is negative.
+    """
+
+    def __init__(self, noise: float = 0.0) -> None:
+        if noise < 0:
+            raise AgentError(f"option 'noise' must be at least 0, not {noise:g}")
+        self._noise = noise
+        self.info = AgentInfo(name="robocasa-scripted", version="1", components={"noise": noise})
+        self.spec = AgentSpec(
+            action=_ACTION,
+            control_hz=20.0,
+            state=(
+                StateSpec(name="robot0_base_pos", shape=(3,), unit="m", frame="world"),
+                StateSpec(name="robot0_base_quat", shape=(4,), unit="1", frame="world"),
+                StateSpec(name="target_pose", shape=(4,), unit="mixed", frame="world", privileged=True),
+            ),
+        )
+
+    def open_episode(self, instance: TaskInstance, instruction: str, seed: int) -> AgentSession:
+        """Begin an episode of NavigateKitchen.
+
+        Raises:
+            AgentError: The instance is of another task.
+        """
+        del instruction
+        task = instance.spec.params.get("task")
+        if task != TASK:
+            raise AgentError(f"robocasa-scripted drives in {TASK}, and {instance.spec.id!r} is of {task}")
+        return _Session(self._noise, seed)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class _Session:
+    """One episode: the driver and its own stream of noise."""
+
+    def __init__(self, noise: float, seed: int) -> None:
+        import numpy as np
+
+        self._noise = noise
+        self._generator = np.random.default_rng(seed)
+
+    def act(self, observation: Mapping[str, Any]) -> Reply:
+        """One action, shape (12,), in [-1, 1]."""
+        import numpy as np
+
+        action = np.zeros(12)
+        action[7:10] = base_command(
+            observation["robot0_base_pos"], observation["robot0_base_quat"], observation["target_pose"]
+        )
+        # The arm's goal goes along with the base.
+        action[11] = 1.0
+        if self._noise:
+            action[7:10] += self._noise * self._generator.standard_normal(3)
+        return Reply(np.clip(action, -1.0, 1.0))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def base_command(
+    position: NDArray[np.float64], quaternion: NDArray[np.float64], target: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """Velocities forward, to the left and turning to the left, not yet clipped.
+
+    Args:
+        position: Of the base, shape (3,), m.
+        quaternion: Of the base, x, y, z, w.
+        target: x, y, z (m) and yaw (rad), shape (4,).
+    """
+    x, y, z, w = (float(value) for value in quaternion)
+    yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    ahead, aside = _in_frame(float(target[0] - position[0]), float(target[1] - position[1]), float(target[3]))
+    if abs(aside) > ALONGSIDE_M:
+        # Back away first, then along: in the target's frame, of which the first axis points at the furniture.
+        ahead -= CLEARANCE_M
+        aside = aside if ahead > -0.15 else 0.0
+    forward, left = _in_frame(ahead, aside, yaw - float(target[3]))
+    turn = math.remainder(float(target[3]) - yaw, 2.0 * math.pi)
+    return _GAIN * forward, _GAIN * left, _TURNING_GAIN * turn
+
+
+def _in_frame(x: float, y: float, yaw: float) -> tuple[float, float]:
+    """A vector in a frame turned by ``yaw``: along its first axis, and along its second."""
+    return math.cos(yaw) * x + math.sin(yaw) * y, -math.sin(yaw) * x + math.cos(yaw) * y
+
+
+def _slice(name: str, start: int, stop: int, frame: str, **more: Any) -> ActionSlice:
+    return ActionSlice(name=name, start=start, stop=stop, unit="normalised", frame=frame, **more)
+
+
+_ACTION: Final = (
+    _slice("eef_position", 0, 3, "base", mode="delta"),
+    _slice("eef_rotation", 3, 6, "base", mode="delta", rotation="axis_angle"),
+    _slice("gripper", 6, 7, "eef", mode="absolute", gripper="positive_closes"),
+    _slice("base", 7, 10, "base", mode="absolute"),
+    _slice("torso", 10, 11, "base", mode="delta"),
+    _slice("base_mode", 11, 12, "none", mode="absolute"),
+)

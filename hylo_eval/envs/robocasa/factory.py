@@ -1,0 +1,93 @@
+"""Makes the environment of a RoboCasa task from the task alone."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hylo_core.errors import DigestMismatch
+from hylo_core.task import InitStateRef, SnapshotInit, TaskSpec
+from hylo_eval.envs.robocasa.assets import ASSETS, assets_digest, assets_version
+from hylo_eval.envs.robocasa.installation import check_objects, find_installation, installed_versions
+from hylo_eval.envs.robocasa.settings import read_settings
+from hylo_eval.envs.robocasa.snapshots import read_snapshot
+from hylo_eval.envs.robocasa.specs import ActionLayout, Orientation
+from hylo_eval.errors import EnvError
+
+DEFAULT_PIXELS: Final = 256
+
+
+def make_robocasa_env(
+    task: TaskSpec,
+    *,
+    cameras: bool = False,
+    camera_height: int | None = None,
+    camera_width: int | None = None,
+    orientation: Orientation | None = None,
+    action: ActionLayout = "mobile",
+    privileged: bool = False,
+    assets: str = "",
+    assets_sha256: str = "",
+    benchmark_folder: str = "",
+) -> Any:
+    """Make the environment of one task, a :class:`hylo_eval.envs.robocasa.env.RobocasaEnv`.
+
+    Args:
+        task: A task of this family (:mod:`hylo_eval.envs.robocasa.settings`).
+        cameras: Whether observations hold pictures of the three cameras.
+        camera_height: Rows of a picture; 256 unless said otherwise. Only with cameras.
+        camera_width: Columns of a picture; 256 unless said otherwise. Only with cameras.
+        orientation: How pictures are turned; ``upright`` unless said otherwise. Only with cameras.
+        action: ``mobile`` for the robot's twelve entries, ``arm`` for the first seven.
+        privileged: Whether observations hold the pose of the target, for the tasks that have one.
+        assets: A folder of assets, where the package has none; ``HYLO_ROBOCASA_ASSETS`` says the same.
+        assets_sha256: The digest the assets must have; empty where any will do.
+        benchmark_folder: Where the benchmark file lies, for tasks that begin in a snapshot beside it.
+
+    Raises:
+        MissingSimulator: RoboCasa is not installed.
+        DigestMismatch: The assets are others than were asked for.
+        EnvError: The assets or objects are missing, an option would change nothing, or a task of another family.
+    """
+    from hylo_eval.envs.robocasa.env import RobocasaEnv
+    from hylo_eval.envs.robocasa.simulation import KitchenSimulation, PictureSize
+    from hylo_eval.envs.robocasa.targets import target_reader
+
+    sizes = {"camera_height": camera_height, "camera_width": camera_width}
+    _check_picture_options({**sizes, "orientation": orientation}, cameras=cameras)
+    settings = read_settings(task)
+    if isinstance(task.init, InitStateRef):
+        raise EnvError(f"task {task.id!r} has an init of kind 'init_state'; RoboCasa takes 'seed' and 'snapshot'")
+    target = target_reader(settings.task) if privileged else None
+    installation = find_installation(assets)
+    check_objects(installation, settings.object_registries)
+    if assets_sha256 and assets_digest(installation.assets) != assets_sha256:
+        raise DigestMismatch(
+            assets_sha256, assets_digest(installation.assets), what=f"the assets {installation.assets}"
+        )
+    snapshot = None
+    if isinstance(task.init, SnapshotInit):
+        snapshot = read_snapshot(task, benchmark_folder, settings.task, installation.assets)
+    pictures = PictureSize(camera_height or DEFAULT_PIXELS, camera_width or DEFAULT_PIXELS) if cameras else None
+    simulation = KitchenSimulation(installation, settings, pictures)
+    return RobocasaEnv(
+        task,
+        simulation,
+        name=settings.task,
+        assets=installation.assets,
+        versions={**installed_versions(), ASSETS: assets_version(installation)},
+        snapshot=snapshot,
+        layout=action,
+        pictures=pictures,
+        orientation=orientation or "upright",
+        target=target,
+    )
+
+
+def _check_picture_options(options: dict[str, Any], *, cameras: bool) -> None:
+    for name, value in options.items():
+        if value is not None and not cameras:
+            raise EnvError(
+                f"{name} changes nothing without pictures", fix=f"--env-arg cameras=true, or leave {name} out"
+            )
+        if isinstance(value, int) and not 16 <= value <= 1024:
+            raise EnvError(f"{name} must lie between 16 and 1024 pixels, not {value}")

@@ -1,0 +1,100 @@
+"""What is found of RoboCasa, and the errors that say what is missing and how to mend it."""
+
+import sys
+
+import pytest
+
+from hylo_eval.envs.robocasa import installation
+from hylo_eval.envs.robocasa.installation import (
+    ASSETS_VARIABLE,
+    STAND_IN_MARKER,
+    check_objects,
+    find_installation,
+    installed_versions,
+)
+from hylo_eval.errors import EnvError, MissingSimulator
+
+WHOLE = ("textures", "fixtures/sinks", "fixtures/stoves", "objects/objaverse/apple", "objects/lightwheel/cup")
+
+
+@pytest.fixture
+def packages(tmp_path, monkeypatch):
+    """A folder on the path with a robocasa and the robosuite it needs; without assets."""
+    for name in ("robocasa", "robosuite"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    (tmp_path / "robocasa/models/assets").mkdir(parents=True)
+    (tmp_path / "robosuite/environments").mkdir(parents=True)
+    (tmp_path / "robosuite/environments/base.py").write_text("def __init__(self, load_model_on_init=True): ...\n")
+    for name in ("robocasa", "robosuite"):
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delenv(ASSETS_VARIABLE, raising=False)
+    return tmp_path
+
+
+def with_assets(folder):
+    """The folders of a whole asset root."""
+    for name in WHOLE:
+        (folder / name).mkdir(parents=True)
+    return folder
+
+
+def test_the_bare_wheel_says_that_its_assets_are_missing_and_how_to_get_them(packages):
+    """The package itself would fail at the first sink, in a reset."""
+    with pytest.raises(EnvError, match="without its kitchen assets") as error:
+        find_installation()
+    assert "download_kitchen_assets" in error.value.fix
+    assert ASSETS_VARIABLE in error.value.fix
+
+
+def test_assets_are_the_option_s_then_the_variable_s_then_the_package_s(packages, tmp_path, monkeypatch):
+    """The nearest word wins."""
+    own = with_assets(packages / "robocasa/models/assets")
+    named, asked = with_assets(tmp_path / "named"), with_assets(tmp_path / "asked")
+    assert find_installation().assets == own
+    monkeypatch.setenv(ASSETS_VARIABLE, str(named))
+    assert find_installation().assets == named
+    assert find_installation(str(asked)).assets == asked
+
+
+def test_only_the_marker_makes_assets_stand_ins(packages):
+    """Real assets carry no file of that name."""
+    own = with_assets(packages / "robocasa/models/assets")
+    assert not find_installation().stand_in
+    (own / STAND_IN_MARKER).write_text("{}")
+    assert find_installation().stand_in
+
+
+def test_the_other_robosuite_is_told_by_what_it_cannot_do(packages):
+    """Two packages own one import name, and pip does not notice."""
+    with_assets(packages / "robocasa/models/assets")
+    (packages / "robosuite/environments/base.py").write_text("def __init__(self): ...\n")
+    with pytest.raises(EnvError, match="not the one RoboCasa needs") as error:
+        find_installation()
+    assert "pip uninstall -y robosuite praxis-robosuite" in error.value.fix
+
+
+def test_a_registry_of_objects_that_is_missing_is_named_before_anything_runs(packages):
+    """The package would divide by the number of its instances."""
+    with_assets(packages / "robocasa/models/assets")
+    found = find_installation()
+    check_objects(found, ["objaverse", "lightwheel"])
+    with pytest.raises(EnvError, match="'aigen'") as error:
+        check_objects(found, ["aigen"])
+    assert error.value.fix.endswith("--type objs_aigen")
+
+
+def test_without_the_package_an_environment_of_its_own_is_the_fix(monkeypatch):
+    """A fix that can be pasted."""
+    monkeypatch.setattr(installation, "_package_folder", lambda _: None)
+    with pytest.raises(MissingSimulator) as error:
+        find_installation()
+    assert error.value.fix == "hylo-eval env add robocasa --create"
+
+
+def test_looking_imports_nothing(packages):
+    """``doctor`` and ``list`` look; the packages of this test raise when they are imported."""
+    with_assets(packages / "robocasa/models/assets")
+    find_installation()
+    assert not {"robocasa", "robosuite"} & set(sys.modules)
+    assert "numpy" in installed_versions()

@@ -1,0 +1,93 @@
+"""Second interpreters for tests: virtual environments that borrow this one's packages, and things that are no Python."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+import hylo_eval
+
+HYLO = Path(hylo_eval.__file__).parents[1]
+OTHER_PYTHON = "HYLO_OTHER_PYTHON"
+"""Names an interpreter of another Python version with this Hylo in it, for the tests that need one."""
+
+SIMULATOR = '''
+"""A simulator that cannot be imported in most places, and prints wherever it can."""
+import sys
+print("welcome to simulators")
+print('{"type": "ready"}', flush=True)
+
+from hylo_eval.envs.reach import ReachEnv
+
+
+class Simulator(ReachEnv):
+    def __init__(self, task):
+        super().__init__(task)
+        print("made")
+        self.versions = {**self.versions, "simulator": "7.1"}
+
+    def reset(self, **options):
+        print("reset")
+        return super().reset(**options)
+'''
+
+BENCHMARK = """
+id = "elsewhere"
+version = "1"
+env = "simulator_there:Simulator"
+[splits]
+heldout = [7, 8, 9]
+[[tasks]]
+id = "t/one"
+version = "1"
+instruction = "reach the fixed goal"
+max_steps = 60
+init = {kind = "seed"}
+success = {kind = "builtin", name = "env_success"}
+params = {goal_m = [0.3, 0.0, 0.4], tolerance_m = 0.02}
+"""
+
+
+def make_environment(folder: Path, *, hylo: Path = HYLO, lines: Sequence[str] = ()) -> Path:
+    """A virtual environment with a Hylo and the packages of this one; gives its interpreter.
+
+    Args:
+        folder: Where to.
+        hylo: The folder of the Hylo it has.
+        lines: More lines of its ``.pth`` file, such as an import that prints.
+    """
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    paths = [str(hylo), *dict.fromkeys(sysconfig.get_paths()[name] for name in ("purelib", "platlib"))]
+    (site_packages(folder) / "borrowed.pth").write_text("\n".join([*lines, *paths, ""]))
+    return folder / "bin" / "python"
+
+
+def site_packages(folder: Path) -> Path:
+    """Where the packages of a virtual environment of this Python version are."""
+    return folder / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+
+
+def pretended(folder: Path, body: str) -> Path:
+    """A shell script in place of an interpreter."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "python"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def copy_hylo(folder: Path) -> Path:
+    """A copy of this Hylo's packages, to be changed."""
+    for name in ("hylo_core", "hylo_eval"):
+        shutil.copytree(HYLO / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def other_python() -> str | None:
+    """An interpreter of another version with Hylo in it, as the variable says."""
+    return os.environ.get(OTHER_PYTHON)
