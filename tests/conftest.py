@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hylo_eval.interpreters.registry import VARIABLE
+
+# A busy machine is no reason to fail: no test asserts how long an example takes.
+settings.register_profile("hylo", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("hylo")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -140,6 +140,16 @@ def test_markdown_is_a_page(compare: Any) -> None:
     assert "|---|---|---|---|---|---|\n| unit/lift | 9 | 6 | 0 |" in done.out
 
 
+def test_markdown_goes_to_a_file_beside_what_is_printed(compare: Any, tmp_path: Path) -> None:
+    """The same page as on standard output, where nothing else stands."""
+    done = compare("--markdown", tmp_path / "new" / "page.md")
+    assert "pairs" in done.out
+    assert not done.out.startswith("##")
+    assert (tmp_path / "new" / "page.md").read_text(encoding="utf-8") == compare("--markdown", "-").out
+    assert compare("--markdown", tmp_path / "both.md", "--json").json["kind"] == "compare"
+    assert (tmp_path / "both.md").exists()
+
+
 def test_the_figure_is_written(compare: Any, tmp_path: Path) -> None:
     """Beside what is printed."""
     done = compare("--figure", tmp_path / "new" / "pairs.svg")

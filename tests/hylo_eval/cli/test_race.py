@@ -67,7 +67,8 @@ def test_options_reach_the_side_they_name(race: Any) -> None:
     [
         (("nobody", "zero"), "nobody"),
         (("zero", "random", "--alpha", "0.6"), "alpha: must lie in (0, 0.5), got 0.6"),
-        (("zero", "random", "--max-minutes", "0"), "the time budget must be above 0, not 0 s"),
+        (("zero", "random", "--max-minutes", "0"), "the time budget must be finite and above 0, not 0 s"),
+        (("zero", "random", "--max-minutes", "inf"), "the time budget must be finite and above 0, not inf s"),
         (
             ("zero", "random", "--max-pairs", "6"),
             "6 pairs cannot decide a race at alpha 0.05, even if all of them are won",

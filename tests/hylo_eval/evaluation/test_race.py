@@ -193,6 +193,6 @@ def test_what_is_no_race_is_refused(tmp_path: Path) -> None:
         run(tmp_path, one, Racer(agent=one.agent, run_id="two"))
     with pytest.raises(EvalError, match="give them two names"):
         run(tmp_path, one, strong())
-    with pytest.raises(EvalError, match="must be above 0, not 0"):
+    with pytest.raises(EvalError, match="must be finite and above 0, not 0"):
         run(tmp_path, one, weak(), seconds=0.0)
     assert not list(tmp_path.iterdir())
