@@ -98,26 +98,28 @@ def _rival(folders: Sequence[RunFolder], summaries: Sequence[RunSummary], place:
 
     refused: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
+    verdict = ""
     try:
-        sections = _compare(folders[0], folders[place], allow)
+        verdict, sections = _compare(folders[0], folders[place], allow)
     except EvidenceRefused as error:
         refused = tuple(f"{item.name}: {item.sentence}" for item in error.differences)
     except EvalError as error:
         # One of them has no log yet: there is something to show, and nothing to test.
         refused = (error.message,)
-    return compare_episodes(summaries[0], summaries[place], place, sections=sections, refused=refused)
+    return compare_episodes(summaries[0], summaries[place], place, sections=sections, refused=refused, verdict=verdict)
 
 
-def _compare(candidate: RunFolder, parent: RunFolder, allow: Sequence[str]) -> tuple[Section, ...]:
+def _compare(candidate: RunFolder, parent: RunFolder, allow: Sequence[str]) -> tuple[str, tuple[Section, ...]]:
     from hylo_eval.compare.comparability import pair_evidence
     from hylo_eval.compare.summary import metric_of, summarise_binary
     from hylo_eval.evaluation.comparing import read_evidence
-    from hylo_eval.report.sections import binary_sections
+    from hylo_eval.report.sections import binary_sections, difference_sentence
 
     evidence = pair_evidence(
         read_evidence(candidate), read_evidence(parent), allow=allow, intersect=False, unfinished_refused=False
     )
-    return binary_sections(summarise_binary(evidence, metric_of(evidence, "success")))
+    summary = summarise_binary(evidence, metric_of(evidence, "success"))
+    return difference_sentence(summary), binary_sections(summary)
 
 
 def _write(path: Path, page: bytes) -> None:
