@@ -100,29 +100,32 @@ def _rival(
 
     refused: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
+    verdict = ""
     try:
-        sections = _compare(folders[0], folders[place], options["allow"], options["run_root"])
+        verdict, sections = _compare(folders[0], folders[place], options["allow"], options["run_root"])
     except EvidenceRefused as error:
         refused = tuple(f"{item.name}: {item.sentence}" for item in error.differences)
     except EvalError as error:
         # One of them has no log yet: there is something to show, and nothing to test.
         refused = (error.message,)
-    return compare_episodes(summaries[0], summaries[place], place, sections=sections, refused=refused)
+    return compare_episodes(summaries[0], summaries[place], place, sections=sections, refused=refused, verdict=verdict)
 
 
-def _compare(candidate: RunFolder, parent: RunFolder, allow: Sequence[str], run_root: Path) -> tuple[Section, ...]:
+def _compare(
+    candidate: RunFolder, parent: RunFolder, allow: Sequence[str], run_root: Path
+) -> tuple[str, tuple[Section, ...]]:
     from hylo_eval.cli.compare import keep_record
     from hylo_eval.compare.comparability import pair_evidence
     from hylo_eval.compare.summary import metric_of, summarise_binary
     from hylo_eval.evaluation.comparing import read_evidence
     from hylo_eval.report.documents import compare_document
-    from hylo_eval.report.sections import binary_sections
+    from hylo_eval.report.sections import binary_sections, difference_sentence
 
     # As for `compare`: a test of runs that go on is a look that nobody declared.
     evidence = pair_evidence(read_evidence(candidate), read_evidence(parent), allow=allow, unfinished_refused=True)
     summary = summarise_binary(evidence, metric_of(evidence, "success"))
     keep_record(run_root, compare_document(evidence, summary))
-    return binary_sections(summary)
+    return difference_sentence(summary), binary_sections(summary)
 
 
 def _write(path: Path, page: bytes) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +23,36 @@ from hylo_eval.cli.terminal import console
     help="Where runs are looked for by id.",
 )
 def view(**options: Any) -> int:
-    """Show RUN in a browser on this machine, also while it goes on; Ctrl-C ends it."""
+    """Show RUN in a browser on this machine, also while it goes on; Ctrl-C or SIGTERM ends it."""
     from hylo_eval.report.server import make_server
     from hylo_eval.traces.finding import find_run
 
     server = make_server(find_run(options["run"], options["run_root"]), options["port"])
     out = console()
     out.print(f"http://{server.server_address[0]}:{server.server_address[1]}/")
-    out.print("Ctrl-C ends it; nobody but this machine can open it.")
+    out.print("Ctrl-C or SIGTERM ends it; nobody but this machine can open it.")
     out.file.flush()
     try:
-        server.serve_forever(poll_interval=0.2)
-    except KeyboardInterrupt:
-        out.print("ended")
+        with _ended_by_signals():
+            server.serve_forever(poll_interval=0.2)
+    except KeyboardInterrupt as interrupt:
+        out.print(f"ended by {interrupt or 'SIGINT'}")
     finally:
         server.server_close()
     return 0
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Generator[None, None, None]:
+    """Raise KeyboardInterrupt at SIGINT and SIGTERM; what a script starts with ``&`` ignores SIGINT unless told."""
+    import signal
+
+    def end(number: int, _: object) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

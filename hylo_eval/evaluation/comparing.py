@@ -18,16 +18,16 @@ from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidenc
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.consistency import find_contradictions
 from hylo_eval.evallog.files import read_evallog
+from hylo_eval.evallog.finished_episodes import declared_keys, finished_samples
 from hylo_eval.evallog.v02 import EvalLog, Sample
-from hylo_eval.evaluation.finished_episodes import declared_keys, finished_samples
 from hylo_eval.evaluation.making import make_scorer
-from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.plan import declared_order
 from hylo_eval.evaluation.scores import score_trace
 from hylo_eval.plugins import BUILT_IN, plugins
 from hylo_eval.scoring.initial_states import state_digest
 from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import read_manifest
 from hylo_eval.traces.reader import read_trace
 
 UNKNOWN_RENDERER: Final = "unknown"

@@ -30,7 +30,7 @@ from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.preflight import check_arguments
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.repeating import require_replicate
-from hylo_eval.evaluation.run_record import RunRecord
+from hylo_eval.evaluation.run_beginning import RunBeginning
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.queue import RunQueue, State
@@ -253,7 +253,7 @@ def run_plan(
     try:
         setup, differences = executor.prepare(plan.tasks[0])
         names = [scorer.name for scorer in scorers]
-        record = RunRecord(plan=plan, setup=setup, run=run, scorers=names, details=details or {})
+        record = RunBeginning(plan=plan, setup=setup, run=run, scorers=names, details=details or {})
         with contextlib.closing(record.open_queue(fsync=fsync, allow_code_change=allow_code_change)) as queue:
             videos = VideoTally()
             conclude = partial(conclude_run, plan, setup, run, scorers, queue, differences, videos if video else None)

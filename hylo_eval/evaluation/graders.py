@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
-import orjson
-
 from hylo_core.canonical import describe
 from hylo_core.errors import describe_error
 from hylo_core.frozen import thaw
@@ -26,6 +24,7 @@ from hylo_eval.grading.vlm_judge import VlmJudge, VlmOptions
 from hylo_eval.interpreters.choosing import refuse_elsewhere
 from hylo_eval.options import read_options, refuse_missing, split_pairs
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import read_manifest
 from hylo_eval.verify.extras import import_extra
 from hylo_eval.verify.judging.connection import JudgeConnection
 from hylo_eval.verify.spec import parse_spec
@@ -33,9 +32,6 @@ from hylo_eval.verify.verdict import GradingInfraError
 from hylo_eval.verify.verifiers.chat_judge import ChatJudge
 from hylo_eval.verify.verifiers.resolving import VerifierSetup, read_verifier, resolve_verifier
 from hylo_eval.verify.verifiers.rubrics import Rubric, RubricFolder, read_rubric
-
-MAX_MANIFEST_BYTES: Final = 16 * 1024 * 1024
-"""A larger manifest is refused unread."""
 
 _OPTIONS_OF_KIND: Final = {
     "rubric": ("rubrics", "rubric_version", "model"),
@@ -221,7 +217,7 @@ def make_predicate(run: RunFolder, /, tolerance: float = 1e-6) -> PredicateGrade
     Raises:
         EvalError: The manifest does not say how to make the environment.
     """
-    env = _member(read_manifest(run), "env", run)
+    env = _member(read_manifest(run.manifest), "env", run)
     name, options = env.get("ref"), env.get("options", {})
     if not isinstance(name, str) or not isinstance(options, dict):
         raise EvalError(f"{run.manifest} names no env factory: the run was given an object, which cannot be made again")
@@ -268,27 +264,8 @@ VIDEOS: Final = "videos"
 """The folder of a run's videos, ``<episode_id>.<camera>.mp4``."""
 
 
-def read_manifest(run: RunFolder) -> Mapping[str, Any]:
-    """The manifest of a run.
-
-    Raises:
-        EvalError: It cannot be read, or is no JSON object.
-    """
-    try:
-        if run.manifest.stat().st_size > MAX_MANIFEST_BYTES:
-            raise EvalError(f"{run.manifest} is larger than {MAX_MANIFEST_BYTES} bytes")
-        document = orjson.loads(run.manifest.read_bytes())
-    except OSError as error:
-        raise EvalError(f"cannot read the manifest {run.manifest}: {error.strerror}") from error
-    except orjson.JSONDecodeError as error:
-        raise EvalError(f"{run.manifest}: is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise EvalError(f"{run.manifest}: is no JSON object")
-    return cast("dict[str, Any]", document)
-
-
 def _declared_verifier(run: RunFolder) -> VerifierRef:
-    declared = _member(read_manifest(run), "benchmark", run).get("verifier")
+    declared = _member(read_manifest(run.manifest), "benchmark", run).get("verifier")
     if not isinstance(declared, dict):
         raise EvalError("the run's benchmark declares no verifier", fix="--grader verifier:<file that declares one>")
     return VerifierRef.from_dict(cast("dict[str, Any]", declared), source=str(run.manifest))

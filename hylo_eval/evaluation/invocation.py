@@ -10,12 +10,12 @@ from typing import Any, Final, cast
 import attrs
 
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.numerals import is_plain_number
 from hylo_eval.options import NOT_RECORDED, on_record, split_pairs
 from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import read_manifest
 
 _TEXTS: Final = (
     *("benchmark", "agent", "split", "key", "shard"),

@@ -8,27 +8,23 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from hylo_core.canonical import digest
 from hylo_core.frozen import thaw
-from hylo_eval.errors import EvalError
 from hylo_eval.families import find_family
 from hylo_eval.interpreters.looking import BASE_PACKAGES, packages_of
 from hylo_eval.interpreters.own import hylo_version, source_digest
 from hylo_eval.interpreters.probe import installed_versions
 from hylo_eval.traces.files import write_atomically
+from hylo_eval.traces.manifest import MANIFEST_SCHEMA
 
 if TYPE_CHECKING:
     from hylo_eval.evaluation.plan import Plan
     from hylo_eval.evaluation.recipe import RunSetup
     from hylo_eval.safety.protocol import SafetyFilter
-
-MANIFEST_SCHEMA = "hylo.manifest/v0.1"
-MAX_MANIFEST_BYTES = 16 * 1024 * 1024
-"""A manifest larger than this is refused unread."""
 
 
 def build_config(plan: Plan, setup: RunSetup) -> dict[str, Any]:
@@ -98,28 +94,6 @@ def describe_host() -> dict[str, Any]:
 def write_manifest(manifest: Mapping[str, Any], path: Path) -> None:
     """Write a manifest, atomically."""
     write_atomically(path, orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest back.
-
-    Raises:
-        EvalError: It is missing, too large, no JSON object or of another schema.
-    """
-    try:
-        if path.stat().st_size > MAX_MANIFEST_BYTES:
-            raise EvalError(f"{path} is larger than {MAX_MANIFEST_BYTES} bytes")
-        document = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise EvalError(f"cannot read the manifest {path}: {error.strerror}", fix="name a run folder") from error
-    except orjson.JSONDecodeError as error:
-        raise EvalError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise EvalError(f"{path}: is not a JSON object")
-    members = cast("dict[str, Any]", document)
-    if members.get("schema") != MANIFEST_SCHEMA:
-        raise EvalError(f"{path}: schema: must be {MANIFEST_SCHEMA!r}, not {members.get('schema')!r}")
-    return members
 
 
 def describe_safety(filters: Sequence[SafetyFilter]) -> list[Mapping[str, Any]]:

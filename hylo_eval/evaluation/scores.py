@@ -17,7 +17,6 @@ from hylo_eval.evallog.building import LogBuilder
 from hylo_eval.evallog.facts import EpisodeFacts, episode_facts
 from hylo_eval.evallog.v01 import LoggedAgent, LoggedBenchmark
 from hylo_eval.evallog.v02 import EvalLog, EvalSpec, Sample
-from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.recorded_trace import read_recorded
 from hylo_eval.evaluation.scorer_refs import declare
 from hylo_eval.evaluation.worker import Episode
@@ -27,6 +26,7 @@ from hylo_eval.scoring.applying import score_trace
 from hylo_eval.scoring.initial_states import InitialState
 from hylo_eval.scoring.outcome import REASONS, TRACE_UNREADABLE
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import read_manifest
 
 
 @attrs.frozen(kw_only=True)

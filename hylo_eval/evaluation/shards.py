@@ -12,13 +12,13 @@ from hylo_core.canonical import describe
 from hylo_core.frozen import FrozenMapping, thaw
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.activity import Presence, presence, read_activities
-from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.plan import Plan, read_shard_name
 from hylo_eval.evaluation.status import refuse_no_run
 from hylo_eval.queue import Attempt, Machine, Result, RunQueue
 from hylo_eval.queue.configuration import ABSENT, MAX_LINES, Difference, differences
 from hylo_eval.queue.transfer import by_key
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import read_manifest
 
 _SAME_IN_MANIFEST: Final = ("scorers", "versions", "renderer")
 """What the configuration does not hold, and what must be one thing in one result all the same."""

@@ -12,11 +12,11 @@ import attrs
 from hylo_core.errors import HyloError, describe_error
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.activity import Activity, Presence, presence, read_activities
-from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.evaluation.orphans import Orphan, list_candidates, orphans_among
 from hylo_eval.evaluation.tally import COUNTS, Tally
 from hylo_eval.queue import Attempt, Lease, Machine, RunQueue, State
 from hylo_eval.traces.layout import RunFolder, episode_id
+from hylo_eval.traces.manifest import read_manifest
 
 
 @attrs.frozen(kw_only=True)

@@ -16,9 +16,10 @@ from hylo_eval.errors import EvalError
 from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.comparing import IMPORTED, UNKNOWN_RENDERER
-from hylo_eval.evaluation.manifest import MANIFEST_SCHEMA, write_manifest
+from hylo_eval.evaluation.manifest import write_manifest
 from hylo_eval.interpreters.own import hylo_version
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import MANIFEST_SCHEMA
 
 
 def write_imported(log: EvalLog, source: Path, *, form: str, run_root: Path, run_id: str) -> RunFolder:

@@ -25,6 +25,7 @@ _SHORTEST: Final = 1e-7
 """Seconds below which a reply time is as good as none."""
 _FEW_DECADES: Final = 4
 _LABEL: Final = 48
+_NARROW_LABEL: Final = 20
 
 
 def plotly_text(text: str) -> str:
@@ -33,7 +34,7 @@ def plotly_text(text: str) -> str:
 
 
 def task_chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
-    """Success rate of each task with its Wilson interval; the runs side by side."""
+    """Success rate of each task with its Wilson interval; the runs side by side. ``narrow`` is for a telephone."""
     tasks = list(dict.fromkeys(task for run in runs for task in run.by_task))[:MAX_BARS]
     traces: list[dict[str, Any]] = []
     for place, run in enumerate(runs):
@@ -66,7 +67,7 @@ def task_chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
         )
     height = 90 + len(tasks) * (14 + 16 * len(runs))
     axis = {"title": {"text": "success, %, with 95 % interval (Wilson)"}, "range": [0, 103]}
-    return _figure(
+    figure = _figure(
         traces,
         height=height,
         xaxis={**axis, "side": "top"} if height > TALL else axis,
@@ -81,6 +82,8 @@ def task_chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
         barmode="group",
         bargap=0.35,
     )
+    labels = [_task_label(task, _NARROW_LABEL) for task in tasks]
+    return {**figure, "narrow": {"labels": labels, "title": "success, %"}}
 
 
 def time_chart(runs: Sequence[RunSummary]) -> dict[str, Any] | None:
@@ -196,6 +199,6 @@ def _run_name(runs: Sequence[RunSummary], place: int) -> str:
     return plotly_text(f"{run.record.run_id}{rate}")
 
 
-def _task_label(task: str) -> str:
+def _task_label(task: str, longest: int = _LABEL) -> str:
     """The end of a long id, which tells tasks of one family apart."""
-    return plotly_text(task if len(task) <= _LABEL else f"…{task[1 - _LABEL :]}")
+    return plotly_text(task if len(task) <= longest else f"…{task[1 - longest :]}")

@@ -48,9 +48,11 @@ class Rival:
         refused: Why there is none, a sentence each.
         pairs: The discordant pairs that are listed.
         n_discordant: How many there are.
+        verdict: What the comparison comes to, in one sentence; empty where there is none.
     """
 
     parent: int
+    verdict: str = ""
     sections: tuple[Section, ...] = ()
     refused: tuple[str, ...] = ()
     pairs: tuple[DiscordantPair, ...] = ()
@@ -58,7 +60,13 @@ class Rival:
 
 
 def compare_episodes(
-    candidate: RunSummary, parent: RunSummary, place: int, *, sections: tuple[Section, ...], refused: tuple[str, ...]
+    candidate: RunSummary,
+    parent: RunSummary,
+    place: int,
+    *,
+    sections: tuple[Section, ...],
+    refused: tuple[str, ...],
+    verdict: str = "",
 ) -> Rival:
     """The discordant pairs of two runs, in the order of the candidate's log.
 
@@ -68,6 +76,7 @@ def compare_episodes(
         place: Of the other among the runs.
         sections: What their comparison says.
         refused: Why there is none.
+        verdict: What it comes to.
     """
     theirs = {episode.record.key: index for index, episode in enumerate(parent.episodes)}
     pairs: list[tuple[int, int]] = []
@@ -79,6 +88,7 @@ def compare_episodes(
                 pairs.append((index, other))
     return Rival(
         parent=place,
+        verdict=verdict,
         sections=sections,
         refused=refused,
         pairs=tuple(_describe(candidate, parent, index, other) for index, other in pairs[:MAX_PAIRS]),

@@ -1,29 +1,25 @@
 """A run as the report reads it: what its manifest and its log say, whatever version the log has.
 
-A run that is still going on has no log yet; its episodes are then the finished traces in its folder, the last attempt
-of each instance, and the record says that they are provisional.
+A run that is still going on has no log yet; its episodes are then those that have their outcome in its queue, and the
+record says that they are provisional. Files that no row names are nobody's result.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import attrs
 
 from hylo_eval.compare.agent_labels import AgentName, agent_name_of
-from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.errors import EvalError
 from hylo_eval.evallog.files import read_evallog
+from hylo_eval.evallog.finished_episodes import finished_samples
+from hylo_eval.evallog.v02 import Sample
 from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
-from hylo_eval.traces.reader import read_trace
-
-MAX_MANIFEST_BYTES: Final = 16 * 1024 * 1024
-"""A manifest larger than this is refused unread."""
-
-_EPISODE_FILE: Final = re.compile(r"(?P<stem>.+-[0-9a-f]{10})\.(?P<attempt>\d{1,9})\.jsonl")
+from hylo_eval.traces.manifest import read_manifest
 
 
 @attrs.frozen(kw_only=True)
@@ -58,7 +54,7 @@ class RunRecord:
         manifest: What was run, with what, where; as JSON.
         episodes: Those that have an outcome.
         finished: Whether the log is the one of the whole run.
-        provisional: Whether there is no log yet, and the traces alone speak.
+        provisional: Whether there is no log yet, and the queue says which episodes there are.
     """
 
     folder: RunFolder
@@ -128,29 +124,43 @@ def read_run(folder: RunFolder) -> RunRecord:
     """Read what a run says of itself; its traces are left for later.
 
     Raises:
-        EvalError: The manifest or the log cannot be read or breaks its schema.
+        EvalError: The manifest, the log or the queue cannot be read or breaks its schema, or there is neither log nor
+            queue.
+        LogContradiction: The log contradicts itself.
     """
-    manifest = _read_manifest(folder.manifest)
+    manifest = read_manifest(folder.manifest)
     finished = folder.evallog.exists()
+    samples: Sequence[Sample] = ()
     if finished or folder.partial_evallog.exists():
-        episodes = _logged(folder, folder.evallog if finished else folder.partial_evallog)
-        return RunRecord(folder=folder, manifest=manifest, episodes=episodes, finished=finished, provisional=False)
-    return RunRecord(folder=folder, manifest=manifest, episodes=_from_traces(folder), finished=False, provisional=True)
+        samples = read_evallog(folder.evallog if finished else folder.partial_evallog).samples
+    newer = () if finished else _newer_samples(folder, len(samples))
+    return RunRecord(
+        folder=folder,
+        manifest=manifest,
+        episodes=tuple(_episode(folder, sample) for sample in newer or samples),
+        finished=finished,
+        provisional=bool(newer) or not (finished or folder.partial_evallog.exists()),
+    )
 
 
-def _logged(folder: RunFolder, path: Path) -> tuple[EpisodeRecord, ...]:
-    """The one place that knows the version of the log."""
-    return tuple(
-        EpisodeRecord(
-            key=sample.key,
-            task_id=sample.task_id,
-            seed=sample.seed,
-            episode_id=sample.episode_id,
-            status=sample.status,
-            scores={name: score.value for name, score in sample.scores.items()},
-            trace=_inside(folder, sample.trace),
-        )
-        for sample in read_evallog(path).samples
+def _newer_samples(folder: RunFolder, logged: int) -> Sequence[Sample]:
+    """What the queue has beyond a partial log (the run was continued since), or all of it where there is no log."""
+    if folder.partial_evallog.exists() and not folder.queue.exists():
+        # A run that was merged or imported.
+        return ()
+    found = finished_samples(folder)
+    return found if len(found) > logged else ()
+
+
+def _episode(folder: RunFolder, sample: Sample) -> EpisodeRecord:
+    return EpisodeRecord(
+        key=sample.key,
+        task_id=sample.task_id,
+        seed=sample.seed,
+        episode_id=sample.episode_id,
+        status=sample.status,
+        scores={name: score.value for name, score in sample.scores.items()},
+        trace=_inside(folder, sample.trace),
     )
 
 
@@ -159,52 +169,3 @@ def _inside(folder: RunFolder, trace: str) -> Path | None:
     path = folder.path / trace
     plain = Path(trace).parts[:-1] == ("episodes",) and path.resolve().parent == folder.episodes.resolve()
     return path if plain else None
-
-
-def _from_traces(folder: RunFolder) -> tuple[EpisodeRecord, ...]:
-    found = (_provisional(path) for path in _last_attempts(folder.episodes))
-    return tuple(item for item in found if item is not None)
-
-
-def _last_attempts(episodes: Path) -> Iterable[Path]:
-    last: dict[str, tuple[int, Path]] = {}
-    for path in sorted(episodes.glob("*.jsonl")) if episodes.is_dir() else ():
-        match = _EPISODE_FILE.fullmatch(path.name)
-        if match is not None:
-            attempt = int(match["attempt"])
-            if attempt > last.get(match["stem"], (0, path))[0]:
-                last[match["stem"]] = (attempt, path)
-    return [path for _, path in last.values()]
-
-
-def _provisional(path: Path) -> EpisodeRecord | None:
-    try:
-        trace = read_trace(path, digests="none")
-    except TraceError:
-        # Its own run will say so; a look at it from outside must not fail.
-        return None
-    return EpisodeRecord(
-        key=trace.key,
-        task_id=trace.instance.spec.id,
-        seed=trace.instance.seed,
-        episode_id=path.name.removesuffix(".jsonl"),
-        status=str(trace.status or "unfinished"),
-        scores={},
-        trace=path,
-    )
-
-
-def _read_manifest(path: Path) -> Mapping[str, Any]:
-    import orjson
-
-    try:
-        if path.stat().st_size > MAX_MANIFEST_BYTES:
-            raise EvalError(f"{path} is larger than {MAX_MANIFEST_BYTES} bytes")
-        document = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise EvalError(f"cannot read the manifest {path}: {error.strerror}", fix="name a run folder") from error
-    except orjson.JSONDecodeError as error:
-        raise EvalError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise EvalError(f"{path}: is not a JSON object")
-    return cast("dict[str, Any]", document)

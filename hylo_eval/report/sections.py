@@ -73,6 +73,19 @@ def evidence_section(evidence: PairedEvidence, repetitions: Sequence[PairedEvide
     return Section(facts=tuple(facts), sentences=evidence.notes + (warning if repeated else ()))
 
 
+def difference_sentence(summary: BinarySummary) -> str:
+    """What a comparison comes to, for somebody who reads one sentence of it."""
+    effect = summary.effect
+    if effect.difference is None:
+        return "No episode was scored on both sides, so nothing can be compared."
+    low, high = effect.interval.low, effect.interval.high
+    shown = "the candidate is better" if low > 0 else "the candidate is worse" if high < 0 else "no difference is shown"
+    return (
+        f"{points(effect.difference)} on {counted(effect.n_pairs, 'episode')} that both were scored on, "
+        f"{100 * effect.interval.level:g} % interval [{points(low)}, {points(high)}]: {shown}."
+    )
+
+
 def binary_sections(summary: BinarySummary) -> tuple[Section, ...]:
     """The comparison by a metric of 0 and 1."""
     parts = [

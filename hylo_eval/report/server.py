@@ -23,6 +23,7 @@ import attrs
 import orjson
 
 from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.evallog.finished_episodes import finished_samples
 from hylo_eval.report.episode_detail import describe_episode
 from hylo_eval.report.page import PageOptions, render_page
 from hylo_eval.report.run_record import RunRecord, read_run
@@ -54,13 +55,17 @@ class RunView:
     _record: RunRecord | None = attrs.field(init=False, default=None)
 
     def version(self) -> str:
-        """The state of the run: another one when an episode or a log has come. Looks at names alone."""
+        """The state of the run: another one when an episode has its outcome or a log has come."""
         seen: list[str] = []
         for path in (self.folder.evallog, self.folder.partial_evallog):
             # It may be renamed while it is looked at.
             with contextlib.suppress(FileNotFoundError):
                 seen.append(f"{path.name}:{path.stat().st_mtime_ns}")
-        episodes = sorted(path.name for path in self.folder.episodes.glob("*.jsonl"))
+        episodes: list[str] = []
+        if not self.folder.evallog.exists():
+            # A trace has its name before the queue has its outcome, and the page shows what the queue has.
+            with contextlib.suppress(EvalError):
+                episodes = [sample.episode_id for sample in finished_samples(self.folder)]
         videos = sorted(path.name for path in self.folder.videos.glob("*.mp4"))
         return hashlib.sha256("\n".join([*seen, *episodes, *videos]).encode()).hexdigest()[:16]
 

@@ -12,8 +12,8 @@ from hylo_core.errors import HyloError, clean_text
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, LogHeader
-from hylo_eval.evaluation.manifest import read_manifest
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import read_manifest
 
 RUN_STATUSES: Final = ("complete", "partial", "unfinished", "broken")
 """Whole; stopped before its end; without a log (it goes on, or was killed); not to be read, or a log that contradicts

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hylo_eval import evaluate
+from hylo_eval import evaluate, read_evallog
 from hylo_eval.report.page import render_page
 from hylo_eval.report.run_record import read_run
 from hylo_eval.report.run_summary import summarise_run
 from hylo_eval.traces.layout import RunFolder, episode_id
 from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
-from tests.runs import edit_json
+from tests.runs import edit_json, write_samples
 
 EPISODES, TASKS, STEPS, NUMBERS = 10_000, 100, 150, 40
 
@@ -60,6 +60,7 @@ def make_run(root: Path) -> RunFolder:
             log["samples"].append(sample | {"trace": f"episodes/{identity}.jsonl"})
 
     edit_json(run.evallog, multiply)
+    write_samples(read_evallog(run.evallog, check=False), run.evallog)
     return run
 
 

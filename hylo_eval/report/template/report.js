@@ -59,9 +59,16 @@
   };
   const config = { responsive: true, displaylogo: false, displayModeBar: false };
   const drawn = new Map();
+  const narrow = matchMedia("(max-width: 600px)");
   const draw = (node, figure) => {
     drawn.set(node, figure);
-    return Plotly.react(node, paint(figure.data), layout(figure.layout), config);
+    const placed = layout(figure.layout);
+    // On a telephone the names of the tasks would leave no room for the bars.
+    if (narrow.matches && figure.narrow) {
+      placed.yaxis.ticktext = figure.narrow.labels;
+      placed.xaxis.title = { ...placed.xaxis.title, text: figure.narrow.title };
+    }
+    return Plotly.react(node, paint(figure.data), placed, config);
   };
   const redraw = () => {
     for (const [node, figure] of drawn) {
@@ -80,6 +87,7 @@
     redraw();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  narrow.addEventListener("change", redraw);
 
   // The grid: one stop for the tab key, arrows inside.
   for (const grid of document.querySelectorAll(".grid")) {

@@ -37,7 +37,7 @@ def test_two_runs_are_compared_and_their_discordant_pairs_listed(report: Any, tm
     """Seed 1 alone was won, and the two part at step 1 by success."""
     assert report("a", "b").code == 0
     page = " ".join((tmp_path / "report.html").read_text().split())
-    assert "4: 1 wins, 0 losses, 3 ties" in page
+    assert "4: 1 win, 0 losses, 3 ties" in page
     assert "Discordant pairs (1)" in page
     assert '<a href="#pair=1,1,1">unit/task#1</a></td><td>a</td><td>step 1: success</td>' in page
 

@@ -9,9 +9,10 @@ import pytest
 
 from hylo_eval import EvalError
 from hylo_eval.evaluation.invocation import invocation_of, read_budget, read_deadlines, read_devices, resumed
-from hylo_eval.evaluation.manifest import MANIFEST_SCHEMA, write_manifest
+from hylo_eval.evaluation.manifest import write_manifest
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import MANIFEST_SCHEMA
 
 NOTHING: dict[str, Any] = {
     "benchmark": None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from hylo_eval.report.discordant import compare_episodes
 from hylo_eval.report.page import PageOptions, render_page
+from hylo_eval.report.sections import Section
 from hylo_eval.report.server import make_server
 from hylo_eval.traces.layout import RunFolder
 from tests.chromium import Page, chromium
@@ -143,19 +146,25 @@ def test_a_page_that_was_moved_says_that_its_videos_are_not_there(browser: Page,
     browser.complaints[:] = [text for text in browser.complaints if "ERR_FILE_NOT_FOUND" not in text]
 
 
+def set_state(queue: Path, key: str, state: str) -> None:
+    """Write the state of an item into a queue."""
+    with contextlib.closing(sqlite3.connect(queue)) as connection, connection:
+        connection.execute("update items set state = ? where key = ?", (state, key))
+
+
 def test_a_live_page_brings_new_episodes_by_itself(browser: Page, tmp_path: Path) -> None:
-    """A second trace arrives while nobody touches the page; the plots of an episode are fetched when it is opened."""
+    """A second outcome arrives while nobody touches the page; the plots of an episode are fetched when it is opened."""
     folder: Any = write_run(tmp_path, "run", keys(1), bench=unit(2)).run
     folder.evallog.unlink()
-    later = max(folder.episodes.iterdir())
-    aside = later.rename(tmp_path / later.name)
+    # Its trace is there already, as that of a worker is that has not told the queue yet.
+    set_state(folder.queue, "unit/task#1", "pending")
     server = make_server(RunFolder(folder.path))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
         browser.open(f"http://127.0.0.1:{server.server_address[1]}/")
         assert browser.run("document.querySelectorAll('.grid .cell').length") == 1
-        aside.rename(later)
+        set_state(folder.queue, "unit/task#1", "done")
         browser.wait("document.querySelectorAll('.grid .cell').length === 2 && document.documentElement.dataset.ready")
         browser.run("location.hash = '#e=0,1'")
         browser.wait("document.querySelectorAll('#episode .chart .main-svg').length > 0")
@@ -164,3 +173,32 @@ def test_a_live_page_brings_new_episodes_by_itself(browser: Page, tmp_path: Path
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def test_the_first_screen_is_the_answer(browser: Page, tmp_path: Path) -> None:
+    """At 1280 x 800: the rates, in a sentence what they come to, and the chart by task; the tables come after."""
+    runs = [
+        summary_of(write_run(tmp_path, name, won, bench=unit(4)).run) for name, won in (("a", keys(0, 1)), ("b", ()))
+    ]
+    section = Section(title="success", facts=(("pairs", "4"),))
+    rival = compare_episodes(*runs, 1, sections=(section,), refused=(), verdict="+50 points: the candidate is better.")
+    address = write(tmp_path / "page.html", render_page(runs, [rival]))
+    browser.open(address, width=1280, height=800)
+    bottom = "document.querySelector('{}').getBoundingClientRect().bottom"
+    seen = [browser.run(bottom.format(what)) for what in (".rate", ".verdict", "#chart-tasks .main-svg")]
+    assert seen == sorted(seen)
+    assert seen[-1] <= 800
+    assert browser.run("document.querySelector('table').getBoundingClientRect().top") > seen[-1] - 1
+
+
+def test_a_telephone_shows_the_page_without_scrolling_sideways(browser: Page, tmp_path: Path) -> None:
+    """390 pixels: the cells of a task lie in rows, and the bars have half of the width at least."""
+    names = [f"family/a_task_with_quite_a_long_name_{number}" for number in range(3)]
+    run = write_run(tmp_path, "run", bench=unit(8, *names)).run
+    browser.open(write(tmp_path / "page.html", render_page([summary_of(run)])), width=390, height=844)
+    assert browser.run("document.documentElement.scrollWidth") == 390
+    rows = "new Set([...document.querySelectorAll('.cells')][0].querySelectorAll('.cell').values().map(c => c.offsetTop)).size"
+    assert browser.run(rows) == 1
+    plot = "document.querySelector('#chart-tasks .plot').getBoundingClientRect().width"
+    assert browser.run("document.querySelector('#chart-tasks .bglayer rect, #chart-tasks .xy .gridlayer') !== null")
+    assert browser.run("document.getElementById('chart-tasks')._fullLayout._size.w") >= 180, browser.run(plot)

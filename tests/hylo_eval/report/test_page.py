@@ -91,7 +91,7 @@ def test_the_headline_says_rate_interval_and_coverage(hostile: RunFolder) -> Non
     """One success in two scored episodes, one lost to the environment."""
     text = " ".join(" ".join(Elements(render_page([summary_of(hostile)])).texts).split())
     assert "50.0 % success" in text
-    assert "95 % interval [9.5 %, 90.5 %] (Wilson)" in text
+    assert "50.0 % success, 95 % interval [9.5 %, 90.5 %]" in text
     assert "2 of 3 episodes scored (coverage 66.7 %); 1 abstained: 1 infra; 33.3 % had they all failed, 66.7 %" in text
 
 

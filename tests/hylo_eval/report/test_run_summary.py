@@ -78,7 +78,7 @@ def test_a_log_cannot_lead_out_of_its_run(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_log_is_provisional(tmp_path: Path) -> None:
-    """Its finished traces speak, the last attempt of each instance."""
+    """Its queue says which attempts count; a file that no row names is nobody's result, however it is called."""
     run = write_run(tmp_path, "run", keys(1), bench=unit(3)).run
     run.evallog.unlink()
     first = min(run.episodes.iterdir())
@@ -87,14 +87,29 @@ def test_a_run_without_a_log_is_provisional(tmp_path: Path) -> None:
     record = read_run(run)
     assert (record.provisional, record.finished, record.planned) == (True, False, 3)
     assert sorted(episode.key for episode in record.episodes) == ["unit/task#0", "unit/task#1", "unit/task#2"]
-    assert sorted(episode.episode_id[-2:] for episode in record.episodes) == [".1", ".1", ".2"]
+    assert [episode.episode_id[-2:] for episode in record.episodes] == [".1", ".1", ".1"]
     assert summarise_run(record).success.mean == pytest.approx(1 / 3)
+    run.queue.unlink()
+    with pytest.raises(EvalError, match="there is no queue"):
+        read_run(run)
+
+
+def test_a_run_that_was_continued_shows_more_than_its_old_partial_log(tmp_path: Path) -> None:
+    """The queue has the newer episodes; where it has none, the log speaks."""
+    run = write_run(tmp_path, "run", keys(1), bench=unit(3)).run
+    unfinish(run.path, 2)
+    record = read_run(run)
+    assert (len(record.episodes), record.provisional, record.finished) == (3, True, False)
+    run.queue.unlink()
+    record = read_run(run)
+    assert (len(record.episodes), record.provisional, record.finished) == (2, False, False)
 
 
 def test_an_unfinished_run_knows_what_was_planned(tmp_path: Path) -> None:
     """Two of three episodes have an outcome."""
     run = write_run(tmp_path, "run", bench=unit(3)).run
     unfinish(run.path, 2)
+    run.queue.unlink()
     record = read_run(run)
     assert (record.finished, record.provisional, len(record.episodes), record.planned) == (False, False, 2, 3)
 

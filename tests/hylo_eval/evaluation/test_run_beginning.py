@@ -14,14 +14,15 @@ import pytest
 from hylo_core.canonical import digest
 from hylo_eval import EvalError
 from hylo_eval.errors import QueueError
-from hylo_eval.evaluation.manifest import build_config, read_manifest
-from hylo_eval.evaluation.run_record import RunRecord
+from hylo_eval.evaluation.manifest import build_config
+from hylo_eval.evaluation.run_beginning import RunBeginning
 from hylo_eval.queue import Outcome, Owner, RunQueue, State
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import read_manifest
 from tests.hylo_eval.evaluation.setups import plan, setup
 
 
-def record(root: Path, **changes: Any) -> RunRecord:
+def record(root: Path, **changes: Any) -> RunBeginning:
     """The record of a run of four episodes."""
     members: dict[str, Any] = {
         "plan": plan(),
@@ -29,10 +30,10 @@ def record(root: Path, **changes: Any) -> RunRecord:
         "run": RunFolder.at(root, "mine"),
         "scorers": ["success"],
     }
-    return RunRecord(**{**members, **changes})
+    return RunBeginning(**{**members, **changes})
 
 
-def opened(what: RunRecord, **options: Any) -> RunQueue:
+def opened(what: RunBeginning, **options: Any) -> RunQueue:
     """Its queue."""
     return what.open_queue(**{"fsync": False, "allow_code_change": False, **options})
 

@@ -1,4 +1,4 @@
-"""The record of a run: folder, manifest and queue, made at its beginning and checked when it is continued."""
+"""The beginning of a run: folder, manifest and queue, made, or checked when it is continued."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from hylo_eval.evaluation.manifest import (
     build_manifest,
     describe_host,
     now,
-    read_manifest,
     write_manifest,
 )
 from hylo_eval.evaluation.plan import Plan
@@ -26,13 +25,14 @@ from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.interpreters.own import source_digest
 from hylo_eval.queue import Item, RunQueue
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import read_manifest
 
 _BEGINNING_SECONDS: Final = 0.2
 """How long an empty folder may be one that another command has just made."""
 
 
 @attrs.frozen(kw_only=True)
-class RunRecord:
+class RunBeginning:
     """What a run writes down of itself before its first episode.
 
     Attributes:
