@@ -187,8 +187,7 @@ class LocalProcesses:
         now = time.monotonic()
         for seat in self._seats:
             if seat.ahead and seat.process is not None and now - seat.begun > STALLED_SECONDS:
-                seat.withdrawn, seat.pace = seat.process.withdraw(), None
-                self._give_back_ahead(work, seat)
+                self._withdraw(work, seat)
             if seat.cancelled is not None and now - seat.cancelled > SIGNAL_SECONDS:
                 self._lose_cancelled(work, seat)
             breach = None if seat.process is None else seat.process.breach(self._limits.deadlines, now)
@@ -253,6 +252,8 @@ class LocalProcesses:
             self._losses.forget()
             if outcome.status in INFRASTRUCTURE:
                 seat.task = None
+            if state is None:  # this process was stopped, and others have taken over what it held
+                self._withdraw(work, seat)
             if self._limits.exceeded(seat.episodes, event.get("resident_bytes")):
                 self._dismiss(seat)
 
@@ -316,6 +317,12 @@ class LocalProcesses:
         with work.queue.together():
             for lease in seat.take_all():
                 work.queue.release(lease)
+
+    def _withdraw(self, work: Work, seat: Seat) -> None:
+        """Take back what a worker was given and has not begun."""
+        if seat.process is not None:
+            seat.withdrawn, seat.pace = seat.process.withdraw(), None
+        self._give_back_ahead(work, seat)
 
     def _give_back_ahead(self, work: Work, seat: Seat) -> None:
         with work.queue.together():

@@ -213,5 +213,6 @@ def test_a_revived_run_commits_nothing_that_another_has_taken_over(disturbed: Ca
     assert run.behaviours() == expected
     with closing(run.queue()) as queue:
         assert queue.leases() == ()
-    orphan = next(name for name in (folder / "episodes").iterdir() if f"episodes/{name.name}" not in counting)
-    assert read_trace(orphan).key == "faults/hold-step#1"
+    orphans = [path for path in (folder / "episodes").iterdir() if f"episodes/{path.name}" not in counting]
+    # And perhaps one that its worker was given and began before it was taken back.
+    assert "faults/hold-step#1" in {read_trace(path).key for path in orphans}
