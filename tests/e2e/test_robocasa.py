@@ -75,7 +75,7 @@ def test_twenty_episodes_are_repeated_bit_for_bit_by_two_workers(drive, root, tm
     assert {trace.start.versions["robocasa-assets"] for trace in first.values()} == {label}
     assert f'"robocasa-assets": "{label}"' in (root / "workers1" / "manifest.json").read_text()
     page = tmp_path / "page.html"
-    assert hylo("report", root / "workers1", "--html", page).code == 0
+    assert hylo("report", root / "workers1", "-o", page).code == 0
     assert "ran on stand-ins (robocasa-assets stand-in assets sha256:" in page.read_text()
 
 
