@@ -39,6 +39,7 @@ def test_what_is_not_installed_says_no_and_how_to_get_it(hylo, monkeypatch):
         "fetch": "no",
         "metaworld": "no",
         "libero": "no",
+        "robocasa": "no",
         "gymnasium": "yes",
         "response": "yes",
     }

@@ -38,10 +38,11 @@ def test_without_simulators_nothing_is_broken(tmp_path, monkeypatch):
         "fetch",
         "metaworld",
         "libero",
+        "robocasa",
         "gpu",
         "rendering",
         "machine",
-        *["run root"] * (len(checks) - 9),
+        *["run root"] * (len(checks) - 10),
     ]
 
 
@@ -63,7 +64,8 @@ def test_a_check_that_raises_becomes_a_finding(tmp_path, monkeypatch):
     monkeypatch.setattr("hylo_eval.doctor.examination.has_module", fall_ill)
     report = examine(tmp_path, environment={})
     ill = [finding.check for finding in report.findings if "ZeroDivisionError: made up" in finding.text]
-    assert ill == ["python", "base", "packages", "fetch", "metaworld", "libero", "gpu", "rendering", "run root"]
+    families = ["fetch", "metaworld", "libero", "robocasa"]
+    assert ill == ["python", "base", "packages", *families, "gpu", "rendering", "run root"]
 
 
 @pytest.mark.parametrize("value", ["disable", "off", "0"])
