@@ -56,8 +56,8 @@ def traces(root, run_id):
     return {sample.key: read_trace(root / run_id / sample.trace) for sample in log.samples}
 
 
-def test_twenty_episodes_are_repeated_bit_for_bit_by_two_workers(drive, root, tmp_path, hylo):
-    """Equal behaviour whoever runs an episode after which; stand-ins are named in log, manifest, traces and report."""
+def test_twenty_episodes_are_repeated_bit_for_bit_by_two_workers(drive, root, tmp_path):
+    """Equal behaviour whoever runs an episode after which; stand-ins are named in log, manifest and traces."""
     # Thirty steps of driving: far enough for contact and noise to show, and not the minutes that arriving takes.
     file = write(tmp_path / "navigate.toml", attrs.evolve(NAVIGATE, max_steps=30))
     one, two = (drive(file, f"workers{count}", "--workers", count) for count in (1, 2))
@@ -74,9 +74,6 @@ def test_twenty_episodes_are_repeated_bit_for_bit_by_two_workers(drive, root, tm
     assert label.startswith("stand-in assets sha256:")
     assert {trace.start.versions["robocasa-assets"] for trace in first.values()} == {label}
     assert f'"robocasa-assets": "{label}"' in (root / "workers1" / "manifest.json").read_text()
-    page = tmp_path / "page.html"
-    assert hylo("report", root / "workers1", "-o", page).code == 0
-    assert "ran on stand-ins (robocasa-assets stand-in assets sha256:" in page.read_text()
 
 
 def test_the_scene_of_a_trace_is_run_again(drive, root, tmp_path):
