@@ -94,6 +94,16 @@ def test_the_scene_of_a_trace_is_run_again(drive, root, tmp_path):
     assert [step.observation for step in repeated.steps] == [step.observation for step in recorded.steps]
 
 
+def test_a_drawer_is_closed_by_the_arm(drive, root, tmp_path):
+    """Contact, a sliding joint and the package's own check of it."""
+    task = attrs.evolve(kitchen_task("CloseDrawer"), stop_on_success=True, max_steps=150)
+    assert drive(write(tmp_path / "drawer.toml", task, episodes=1), "drawer").code == 0
+    (trace,) = traces(root, "drawer").values()
+    assert trace.end.success_once
+    assert len(trace.steps) > 30
+    assert trace.reset.instruction in ("Close the left drawer.", "Close the right drawer.")
+
+
 def test_the_three_meanings_of_success_are_scored_from_one_run(drive, tmp_path):
     """First success, per chunk, and at the end: the driver stays where it arrived."""
     task = attrs.evolve(kitchen_task("NavigateKitchen"), max_steps=140)
