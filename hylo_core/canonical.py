@@ -71,7 +71,7 @@ def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C90
 
 def _is_plain(value: Any) -> bool:
     """Whether a leaf is certainly JSON; most are, and then nobody needs the path of it."""
-    kind: object = type(value)
+    kind = cast("type[Any]", type(value))
     if kind is str:
         return value.isascii()
     if kind is int or kind is float:

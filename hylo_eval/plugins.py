@@ -65,7 +65,7 @@ BUILT_IN: Final[dict[Kind, tuple[Plugin, ...]]] = {
         Plugin(
             "robocasa-scripted",
             "hylo_eval.agents.robocasa_scripted:RobocasaScripted",
-            "drives in NavigateKitchen from privileged state",
+            "solves NavigateKitchen and CloseDrawer from privileged state",
         ),
         Plugin(
             "response-scripted",

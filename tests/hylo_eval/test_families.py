@@ -65,7 +65,7 @@ def test_a_missing_module_is_named_with_the_command_that_installs_it(monkeypatch
     assert found.fix.endswith("-m pip install 'hylo-eval[fetch]'")
 
 
-@pytest.mark.parametrize("name", ["fetch-scripted", "metaworld-expert", "libero-scripted"])
+@pytest.mark.parametrize("name", ["fetch-scripted", "metaworld-expert", "libero-scripted", "robocasa-scripted"])
 def test_an_agent_of_a_family_needs_the_family(name, monkeypatch):
     """An agent that is written for a simulator cannot be used without it."""
     monkeypatch.setattr(families, "has_module", lambda name: name.startswith("hylo_eval."))

@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.kitchen_assets.mjcf import box, model, region
 
-REGISTRIES = {"objaverse": "objaverse", "aigen": "aigen_objs", "lightwheel": "lightwheel"}
-"""Registry -> its folder below ``objects``."""
+REGISTRIES = {"objaverse": "objaverse", "lightwheel": "lightwheel"}
+"""Registry -> its folder below ``objects``; the third, ``aigen``, is left out, so that something is missing."""
 INSTANCES = 2
 
 _SIZES = {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hylo_eval.agents.robocasa_scripted import RobocasaScripted, base_command
+from hylo_eval.agents.robocasa_scripted import RobocasaScripted, base_command, yaw_of
 from hylo_eval.errors import AgentError
 
 angles = st.floats(-math.pi, math.pi)
@@ -31,6 +31,37 @@ def test_a_perfect_base_arrives(x, y, yaw, target_yaw):
         yaw += 0.05 * turn
     assert math.hypot(*position[:2]) < 0.05
     assert math.cos(yaw - target_yaw) > 0.99
+
+
+@given(angles)
+def test_the_yaw_of_a_quaternion_is_the_angle_it_was_made_from(yaw):
+    """Up to whole turns."""
+    assert math.cos(yaw_of(turned(yaw)) - yaw) == pytest.approx(1.0)
+
+
+@given(st.floats(-0.5, 0.5), st.floats(-0.4, -0.2), angles)
+def test_a_perfect_hand_comes_from_above_and_pushes_the_handle_home(x, y, base_yaw):
+    """A hand that does what it is told, whichever way the base looks, ends behind where the handle was, and never
+    passes the handle's height before it is in front of it."""
+    from tests.episodes import instance, task
+
+    session = RobocasaScripted().open_episode(instance(spec=task(params={"task": "CloseDrawer"})), "", 0)
+    hand, handle = np.array([x, y + 0.3, 1.2]), np.array([0.0, 0.0, 0.785, 0.0])
+    for _ in range(200):
+        observation = {
+            "robot0_eef_pos": hand,
+            "robot0_base_pos": np.zeros(3),
+            "robot0_base_quat": turned(base_yaw),
+            "target_pose": handle,
+        }
+        action = session.act(observation).actions
+        assert not action[7:11].any()
+        ahead, left, up = 0.02 * action[:3]
+        sine, cosine = math.sin(base_yaw), math.cos(base_yaw)
+        hand = hand + np.array([cosine * ahead - sine * left, sine * ahead + cosine * left, up])
+        if hand[2] < 0.9:
+            assert abs(hand[0]) < 0.07
+    assert hand == pytest.approx([0.0, 0.1, 0.805], abs=0.01)
 
 
 def test_it_backs_away_before_it_drives_along():
@@ -61,7 +92,7 @@ def test_other_tasks_and_negative_noise_are_refused():
     """It drives, and does nothing else."""
     from tests.episodes import instance, task
 
-    with pytest.raises(AgentError, match="drives in NavigateKitchen"):
+    with pytest.raises(AgentError, match="solves NavigateKitchen, CloseDrawer"):
         RobocasaScripted().open_episode(instance(spec=task(params={"task": "OpenDrawer"})), "", 0)
     with pytest.raises(AgentError, match="at least 0"):
         RobocasaScripted(noise=-1.0)
