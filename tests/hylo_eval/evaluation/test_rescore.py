@@ -343,7 +343,7 @@ def test_what_is_refused_is_refused_before_anything_is_written(folder: Path, opt
         outcome(folder, **options)
     with pytest.raises(EvalError, match="is no run folder and holds none"):
         outcome(folder / "episodes")
-    with pytest.raises(EvalError, match="is no folder"):
+    with pytest.raises(EvalError, match="there is no run"):
         outcome(folder / "none")
     assert not (folder / "scores").exists()
 
