@@ -255,7 +255,10 @@ def _look_facts(look: Look) -> list[tuple[str, str]]:
         ("p at any look, parent better", p_value(test.reverse_p_value, test.reverse_log10_p)),
     ]
     if look.beyond:
-        facts.append(("not looked at", f"{counted(look.beyond, 'finished pair')} after one that is missing"))
+        verb = "comes" if look.beyond == 1 else "come"
+        facts.append(
+            ("not looked at", f"{counted(look.beyond, 'finished pair')} that {verb} after one that is missing")
+        )
     return facts
 
 
