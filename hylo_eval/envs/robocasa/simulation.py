@@ -128,7 +128,13 @@ class KitchenSimulation:
         try:
             with _random_numbers(seed):
                 observation: Mapping[str, Any] = self._inner.reset()
-        except (FileNotFoundError, *self._simulator.placement_errors, ValueError, RuntimeError) as error:
+        except (
+            FileNotFoundError,
+            PermissionError,
+            *self._simulator.placement_errors,
+            ValueError,
+            RuntimeError,
+        ) as error:
             raise _explained(self._settings, error) from error
         if not self._checked:
             _check_action_layout(self._inner)
@@ -237,6 +243,11 @@ def _explained(settings: KitchenSettings, error: Exception) -> EnvError:
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, FileNotFoundError):
         return EnvError(f"an asset of {settings.task} is missing ({error.filename or error})", fix=DOWNLOAD)
+    if isinstance(error, PermissionError):
+        return EnvError(
+            f"RoboCasa writes a file beside every object it reads, and may not here ({error.filename or error})",
+            fix="copy the assets to a folder that can be written to, and --env-arg assets=FOLDER",
+        )
     if isinstance(error, ValueError) and "NaN" in str(error):
         registries = ", ".join(settings.object_registries)
         return EnvError(

@@ -167,17 +167,26 @@ def test_a_kitchen_that_lacks_an_asset_is_an_environment_error_that_names_the_fi
         env.close()
 
 
-def test_objects_without_instances_are_an_environment_error(navigate, monkeypatch):
-    """The package divides by their number: what it says of it, NaN, tells nobody what to do."""
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        # The package divides by the number of instances: what it says of it tells nobody what to do.
+        (ValueError("Probabilities contain NaN"), "no instance in the registries objaverse, lightwheel"),
+        (PermissionError(13, "Permission denied", "/assets/objects/1_2_3.xml"), "writes a file beside every object"),
+        (RuntimeError("Ran _load_model() 50 times"), "cannot be set up: RuntimeError"),
+    ],
+)
+def test_what_the_package_raises_at_reset_is_an_environment_error_in_words(navigate, monkeypatch, raised, message):
+    """Objects without instances, a folder that cannot be written to, a scene that cannot be placed."""
     task = kitchen_task("PickPlaceCounterToCabinet")
     env = make_robocasa_env(task)
 
     def broken():
-        raise ValueError("Probabilities contain NaN")
+        raise raised
 
     try:
         monkeypatch.setattr(env._simulation.task_env, "reset", broken)
-        with pytest.raises(EnvError, match="no instance in the registries objaverse, lightwheel"):
+        with pytest.raises(EnvError, match=message):
             reset(env, task)
     finally:
         env.close()
