@@ -3,10 +3,10 @@
 import pytest
 
 from hylo_eval.cli.run_report import print_report
-from hylo_eval.evaluation.comparing import find_run
 from hylo_eval.report.page_content import make_notices
 from hylo_eval.report.run_record import read_run
 from hylo_eval.report.run_summary import summarise_run
+from hylo_eval.traces.finding import find_run
 from tests.runs import keys, write_run
 
 LABEL = "stand-in assets sha256:2"
