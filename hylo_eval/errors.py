@@ -5,6 +5,7 @@
     HyloError
     └── EvalError                    usage, configuration or input: exit code 2
         ├── EnvError                 the environment's fault: a typed outcome, never a failed policy
+        │   └── EnvUnready           it is installed and lacks what it needs: nothing can be scored, exit code 3
         ├── AgentError               the agent's fault
         ├── SafetyAbort              a safety filter stopped the episode
         ├── TraceError(path, line)   a trace that cannot be read
@@ -31,6 +32,10 @@ class EvalError(HyloError):
 
 class EnvError(EvalError):
     """The environment cannot be made, or broke its contract."""
+
+
+class EnvUnready(EnvError):
+    """The simulator is installed, and what it needs to run is not; exit code 3, as nothing could be scored."""
 
 
 class MissingSimulator(EnvError):

@@ -205,6 +205,7 @@ def _end_with_threads(code: int) -> None:
 def exit_code(error: BaseException, *, debug: bool) -> int:
     """The exit code of an exception, after saying on standard error what is wrong."""
     from hylo_core.errors import HyloError, describe_error
+    from hylo_eval.errors import EnvUnready
 
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
         # rich makes it an exit with 1, which is a closed gate.
@@ -234,7 +235,7 @@ def exit_code(error: BaseException, *, debug: bool) -> int:
         return EXIT_USAGE
     if isinstance(error, HyloError):
         _say(f"error: {error}")
-        return EXIT_USAGE
+        return EXIT_INCOMPLETE if isinstance(error, EnvUnready) else EXIT_USAGE
     _say(f"error: {describe_error(error)}\n  this is a fault in Hylo; --debug shows where")
     return EXIT_USAGE
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from hylo_eval.evaluation.losses import MAX_FAILED_STARTS, Losses
 from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP, Loss
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.remote_worker import RemoteWorker
+from hylo_eval.evaluation.supervisor import refusal_of
 from hylo_eval.evaluation.worker_limits import WorkerLimits
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
 from hylo_eval.traces.files import write_once
@@ -96,7 +98,7 @@ class RayActors:
         seat.answer = seat.actor.set_up.remote(first.to_dict())
         event = self._answers([seat], None)[0][1]
         if event["type"] == "refused":
-            raise EvalError(event["message"], fix=event["fix"])
+            raise refusal_of(event, sys.executable)
         if event["type"] != "ready":
             raise EvalError(f"the first worker {event['what']} before it was ready\n{event['words']}")
         seat.task = first.id
@@ -187,7 +189,7 @@ class RayActors:
             return
         if kind in ("fault", "refused"):
             work.queue.release(lease)
-            raise EvalError(event["message"], fix=event["fix"])
+            raise refusal_of(event, sys.executable)
         if kind == "lost" and event.get("before_start"):
             self._failed_start(work, seat, lease, event)
             return

@@ -17,7 +17,7 @@ import orjson
 
 from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance, TaskSpec
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EnvUnready, EvalError
 from hylo_eval.evaluation.phases import IDLE, Deadlines, PhaseBoard, PhaseReading
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.worker_process import BOARD_VARIABLE, EVENTS_VARIABLE
@@ -308,7 +308,8 @@ class WorkerProcess:
 def refusal_of(event: Mapping[str, Any], python: str) -> EvalError:
     """What a worker refuses. Where it is another interpreter that lacks something, that one is named."""
     where = "" if is_own(python) else f" (in {python}, where agent and environment are made)"
-    return EvalError(f"{event['message']}{where}", fix=event["fix"])
+    kind = EnvUnready if event["unready"] else EvalError
+    return kind(f"{event['message']}{where}", fix=event["fix"])
 
 
 def describe_exit(code: int) -> str:

@@ -32,7 +32,7 @@ import orjson
 
 from hylo_core.errors import HyloError, clean_text, describe_error
 from hylo_core.task import TaskInstance, TaskSpec
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EnvUnready, EvalError
 from hylo_eval.evaluation.executor import close_agent
 from hylo_eval.evaluation.outcomes import outcome_of
 from hylo_eval.evaluation.phases import IDLE, PhaseBoard
@@ -210,6 +210,10 @@ def _refuse_other_hylo(wanted: Mapping[str, str]) -> None:
         )
 
 
-def _described(error: BaseException) -> dict[str, str]:
+def _described(error: BaseException) -> dict[str, Any]:
     message = error.message if isinstance(error, EvalError) else describe_error(error)
-    return {"message": clean_text(message), "fix": error.fix if isinstance(error, EvalError) else ""}
+    return {
+        "message": clean_text(message),
+        "fix": error.fix if isinstance(error, EvalError) else "",
+        "unready": isinstance(error, EnvUnready),
+    }

@@ -154,6 +154,7 @@ def test_the_bare_wheel_is_refused_before_anything_runs(hylo, root, tmp_path, mo
     monkeypatch.setenv("HYLO_ROBOCASA_ASSETS", folder and str(tmp_path / folder))
     file = write(tmp_path / "navigate.toml", NAVIGATE, episodes=1)
     run = hylo("run", file, "--agent", "zero", "--run-root", root, "--run-id", f"bare{folder}")
-    assert run.code == 2
+    assert run.code == 3
+    assert not (root / f"bare{folder}").exists()
     assert "without its kitchen assets" in run.err
     assert "download_kitchen_assets" in run.err

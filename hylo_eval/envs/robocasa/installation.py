@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from hylo_eval.errors import EnvError, MissingSimulator
+from hylo_eval.errors import EnvError, EnvUnready, MissingSimulator
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -91,7 +91,7 @@ def find_installation(assets: str = "") -> Installation:
 
     Raises:
         MissingSimulator: RoboCasa or robosuite is not installed.
-        EnvError: The wrong robosuite is installed, or the assets are not there.
+        EnvUnready: The wrong robosuite is installed, or the assets are not there.
     """
     root, robosuite = find_package(), _package_folder("robosuite")
     if robosuite is None:
@@ -101,7 +101,7 @@ def find_installation(assets: str = "") -> Installation:
     folder = Path(asked) if asked else root / "models" / "assets"
     missing = [name for name in _REQUIRED_FOLDERS if not (folder / name).is_dir()]
     if missing:
-        raise EnvError(
+        raise EnvUnready(
             f"RoboCasa is installed without its kitchen assets ({folder} lacks {', '.join(missing)})",
             fix=f"{DOWNLOAD}; or --env-arg assets=FOLDER, or {ASSETS_VARIABLE}=FOLDER",
         )
@@ -112,12 +112,12 @@ def check_objects(installation: Installation, registries: Sequence[str]) -> None
     """Refuse to begin where a registry of objects is missing: sampling from it fails late and says something else.
 
     Raises:
-        EnvError: With the folder that is missing.
+        EnvUnready: With the folder that is missing.
     """
     for registry in registries:
         folder = installation.assets / "objects" / _OBJECT_FOLDERS[registry]
         if not folder.is_dir() or not any(folder.iterdir()):
-            raise EnvError(
+            raise EnvUnready(
                 f"the objects of the registry {registry!r} are missing ({folder} has none)",
                 fix=f"{DOWNLOAD} --type {_DOWNLOADS[registry]}",
             )
@@ -132,7 +132,8 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
 
     Raises:
         MissingSimulator: A package they need is missing.
-        EnvError: RoboCasa refuses a version, was imported with other assets, or pictures cannot be drawn.
+        EnvUnready: RoboCasa refuses a version.
+        EnvError: RoboCasa was imported with other assets, or pictures cannot be drawn.
     """
     asked = os.environ.get(_BACKEND_VARIABLE, "")
     if cameras and asked.lower() in ("disable", "disabled", "off", "false", "0"):
@@ -145,7 +146,7 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
             simulator = _import()
     except AssertionError as error:
         # RoboCasa's own way of refusing versions of MuJoCo, numpy and robosuite.
-        raise EnvError(
+        raise EnvUnready(
             f"RoboCasa refuses what is installed here: {error}", fix="python -m pip install 'hylo-eval[robocasa]'"
         ) from error
     except ImportError as error:
@@ -211,7 +212,7 @@ def _check_robosuite(folder: Path) -> None:
         return
     versions = {name: version for name, version in installed_versions().items() if "robosuite" in name}
     listed = ", ".join(f"{name} {version}" for name, version in versions.items()) or "one of unknown version"
-    raise EnvError(
+    raise EnvUnready(
         f"the robosuite that is installed ({listed}) is not the one RoboCasa needs: "
         "two packages provide 'import robosuite', and the other one's files are in place",
         fix="python -m pip uninstall -y robosuite praxis-robosuite && python -m pip install 'hylo-eval[robocasa]'",
