@@ -20,6 +20,8 @@ from tests.faults.disturbed import NO_DEADLINES, PATIENCE_SECONDS, Disturbed, wa
 WORKERS = 4
 SUPERVISOR_SHARE = 0.06
 """Of the moments: a supervisor takes its workers with it, and while the next one starts there is nobody else to kill."""
+MANY = int(os.environ.get("HYLO_KILLS", "200"))
+"""Kills of the slow test; a thousand take about ten minutes."""
 MEAN_SECONDS = 0.3
 """Between two kills, exponentially distributed: every moment is as likely as any other."""
 
@@ -87,7 +89,7 @@ class Killer:
         return code
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [6, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_random_kills_change_nothing(disturbed: Callable[..., Disturbed], kills: int) -> None:
     """Four workers, killed and continued at random, against none: equal behaviour of every episode, each once."""
     run = disturbed(*(f"walk{number}" for number in range(4)), seeds=range(8), params={"seconds": 0.02})
