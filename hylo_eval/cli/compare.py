@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError
 
@@ -48,13 +49,7 @@ if TYPE_CHECKING:
 @click.option("--intersect", is_flag=True, help="Compare the instances both have; leave out the others.")
 @click.option("--allow", multiple=True, metavar="NAME", help="A difference to accept, by name; repeatable.")
 @click.option("--log-only", is_flag=True, help="Believe the logs; read no trace.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 @click.option(
     "--figure", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Draw every pair: SVG or PNG."
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, print_hanging, printable_line
 from hylo_eval.errors import EvalError
 
@@ -27,13 +28,7 @@ INCOMPLETE = 3
     "--tolerance", type=float, default=0.0, show_default=True, help="Numbers that differ by no more are the same."
 )
 @click.option("--exit-code", is_flag=True, help="End with 1 when the episodes part, for a determinism check in CI.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
 def diff(**options: Any) -> int:
     """Say where EPISODE (an instance key) parts between RUN_A and RUN_B: the first step, and in what.

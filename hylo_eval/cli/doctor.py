@@ -11,6 +11,7 @@ import attrs
 import click
 
 from hylo_eval.cli.group import EXIT_USAGE
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, print_hanging
 
 if TYPE_CHECKING:
@@ -26,13 +27,7 @@ _CHECK_WIDTH = len("metaworld")
 
 
 @click.command()
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where run folders go.",
-)
+@run_root_option_that_says("Where run folders go.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
 def doctor(*, run_root: Path, as_json: bool) -> int:
     """Say what is installed here, what of it works, and the command that mends what does not.

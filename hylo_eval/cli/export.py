@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError
 
@@ -27,13 +28,7 @@ FORMS = ("evallog-v0.1", "inspect-robots", "csv", "parquet", "junit", "lerobot")
     "--scoring", default=None, metavar="NAME", help="A later scoring, scores/NAME.json.  [default: the run's]"
 )
 @click.option("--fps", type=float, default=None, metavar="HZ", help="Of a lerobot dataset, where no rate is declared.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 def export(**options: Any) -> int:
     """Write the log of RUN (a folder, or an id under the run root) in a form that other tools read.
 

@@ -15,6 +15,7 @@ import click
 from hylo_eval.cli.compare import named_repetitions
 from hylo_eval.cli.group import EXIT_CLOSED, EXIT_INCOMPLETE, EXIT_USAGE
 from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, print_hanging, printable_line
 
 if TYPE_CHECKING:
@@ -111,13 +112,7 @@ _ELSEWHERE: Final = (
 @click.option("--junit", type=click.Path(path_type=Path), default=None, metavar="FILE", help="Write JUnit XML.")
 @markdown_option
 @click.option("--json", "as_json", is_flag=True, help="The record on standard output, and nothing else there.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id; the record goes to comparisons/ in it.",
-)
+@run_root_option_that_says("Where runs are looked for by id; the record goes to comparisons/ in it.")
 def gate(**options: Any) -> int:
     """Decide whether CANDIDATE may replace PARENT: two runs (folders, or ids under the run root).
 

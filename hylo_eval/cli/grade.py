@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_agreement, number, printable, printable_line
 
@@ -41,13 +42,7 @@ _SHOWN_REASONS = 5
     metavar="N",
     help="Episodes at once, for graders that allow it.",
 )
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
 def grade(*, run: str, graders: Sequence[str], again: bool, workers: int, run_root: Path, as_json: bool) -> int:
     """Judge the episodes of a finished run and append the grades to their traces.

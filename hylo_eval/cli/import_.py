@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, printable_line
 
 
@@ -14,13 +15,7 @@ from hylo_eval.cli.terminal import console, printable_line
 @click.argument("log", type=click.Path(path_type=Path))
 @click.option("--from", "form", type=click.Choice(["inspect-robots"]), required=True, help="What wrote the file.")
 @click.option("--run-id", default=None, metavar="ID", help="The new run's name.  [default: the log's, and -imported]")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where run folders go.",
-)
+@run_root_option_that_says("Where run folders go.")
 def import_(*, log: Path, form: str, run_id: str | None, run_root: Path) -> int:
     """Make a run folder of the LOG of another tool, for ls, show, compare and export. It has no traces."""
     from hylo_eval.exchange.imported_run import write_imported

@@ -8,18 +8,13 @@ from pathlib import Path
 import attrs
 import click
 
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, printable_line
 
 
 @click.command()
 @click.option("--rebuild", is_flag=True, help="Make it anew in place of reading what changed.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="The folder of the runs.",
-)
+@run_root_option_that_says("The folder of the runs.")
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
 def index(*, rebuild: bool, run_root: Path, as_json: bool) -> int:
     """Bring RUN_ROOT/index.db up to date: every run, sample, score and comparison as tables, for SQLite and Datasette.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
 
 from hylo_eval.cli.compare import keep_record
 from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console
 
 
@@ -19,13 +19,7 @@ from hylo_eval.cli.terminal import console
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Two-sided level of all pairs together.")
 @click.option("--allow", multiple=True, metavar="NAME", help="A difference to accept, by name; repeatable.")
 @click.option("--log-only", is_flag=True, help="Believe the logs; read no trace.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id; the record goes to comparisons/ in it.",
-)
+@run_root_option_that_says("Where runs are looked for by id; the record goes to comparisons/ in it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
 @markdown_option
 def leaderboard(**options: Any) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, cast
 
 import click
 
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, number, percent, print_table, printable_line
 from hylo_eval.errors import EvalError
 
@@ -29,13 +29,7 @@ _HIDDEN: Final = ("fingerprint",)
 @click.option("--since", default="", metavar="DATE", help="Only runs from this date or time (UTC) on: 2026-03-01.")
 @click.option("--until", default="", metavar="DATE", help="Only runs up to this date or time; a date is the whole day.")
 @click.option("--comparisons", is_flag=True, help="List the comparisons and gates on record in place of the runs.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="The folder of the runs.",
-)
+@run_root_option_that_says("The folder of the runs.")
 @click.option("--json", "as_json", is_flag=True, help="The rows as JSON on standard output, and nothing else there.")
 def ls(**options: Any) -> int:
     """List the runs of a run root, newest first. A run that cannot be read is listed with what is wrong."""

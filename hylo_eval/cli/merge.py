@@ -10,6 +10,7 @@ import attrs
 import click
 
 from hylo_eval.cli.run_report import as_json, print_report
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_unfinished, printable_line
 
@@ -25,13 +26,7 @@ _SHOWN_KEYS: Final = 5
 @click.option(
     "--output", "-o", required=True, metavar="RUN", help="The run to write: an id under the run root, or a path."
 )
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id, and written.",
-)
+@run_root_option_that_says("Where runs are looked for by id, and written.")
 @click.option(
     "--benchmark", default=None, metavar="BENCH", help="Where the benchmark is, if not where the parts found it."
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, percent
 from hylo_eval.errors import EvalError
 
@@ -32,13 +32,7 @@ if TYPE_CHECKING:
 @click.option("--metric", default="success", show_default=True, help="A scorer of 0 and 1, for --pilot and --noise.")
 @click.option("--allow", multiple=True, metavar="NAME", help="A difference to accept, by name; repeatable.")
 @click.option("--log-only", is_flag=True, help="Believe the logs; read no trace.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id; a noise floor is put on record in comparisons/ in it.",
-)
+@run_root_option_that_says("Where runs are looked for by id; a noise floor is put on record in comparisons/ in it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
 def plan(**options: Any) -> int:
     """Say how many pairs are needed to detect an effect: exact power of the exact test, no approximation.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.elsewhere import entry_for, run_elsewhere
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, percent, print_hanging, printable_line
 from hylo_eval.errors import EvalError
@@ -50,13 +50,7 @@ if TYPE_CHECKING:
 @click.option("--max-attempts", type=int, default=3, show_default=True, help="Tries where the infrastructure fails.")
 @click.option("--candidate-run-id", default=None, help="Name of the candidate's run folder.")
 @click.option("--parent-run-id", default=None, help="Name of the parent's run folder.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where the two run folders go; the record goes to comparisons/ in it.",
-)
+@run_root_option_that_says("Where the two run folders go; the record goes to comparisons/ in it.")
 @click.option("--json", "as_json", is_flag=True, help="The record as JSON on standard output, and nothing else there.")
 def race(**options: Any) -> int:
     """Race two agents on BENCH: the same instances in turn, until the sequential rule decides.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError
 
@@ -42,13 +43,7 @@ if TYPE_CHECKING:
 @click.option(
     "--allow", multiple=True, metavar="NAME", help="A difference between runs to accept, by name; repeatable."
 )
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 def report(**options: Any) -> int:
     """Write one self-contained page about RUN, or about several: the first is the candidate, compared with each other.
 

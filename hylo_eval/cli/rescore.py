@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_agreement, print_abstentions, print_summaries, printable
 
@@ -35,13 +35,7 @@ _SHOWN_MODIFIED = 10
 @click.option(
     "--workers", type=click.IntRange(min=1), default=None, metavar="N", help="Processes. Default: one a processor."
 )
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
 def rescore(**options: Any) -> int:
     """Score the traces of finished runs again and write scores/NAME.json into each run folder.

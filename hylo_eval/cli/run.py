@@ -12,6 +12,7 @@ import click
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.run_executor import make_executor
 from hylo_eval.cli.run_report import as_json, print_report
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_unfinished, printable_line
 from hylo_eval.options import split_pairs
@@ -53,13 +54,7 @@ _STOPPING = "stopping after this step; once more to stop at once"
     metavar="REF[:K=V,…]",
     help="A safety filter; repeatable; 'none' for none. Default: finite, and bounds where actions have bounds.",
 )
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where run folders go.",
-)
+@run_root_option_that_says("Where run folders go.")
 @click.option("--run-id", default=None, help="Default: time, benchmark and agent. The same command again continues it.")
 @click.option("--resume", default=None, metavar="RUN_ID", help="Continue a run as it was called; leave BENCH out.")
 @click.option("--allow-code-change", is_flag=True, help="Continue a run that another state of Hylo's source began.")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
 from hylo_eval.cli.group import EXIT_INCOMPLETE
+from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, percent, printable_line
 
 if TYPE_CHECKING:
@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 @click.option("--min-coverage", type=float, default=0.95, show_default=True, help="Share of instances to be scored.")
 @click.option("--allow", multiple=True, metavar="NAME", help="A difference to accept, by name; repeatable.")
 @click.option("--log-only", is_flag=True, help="Believe the logs; read no trace.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id; the record goes to comparisons/ in it.",
-)
+@run_root_option_that_says("Where runs are looked for by id; the record goes to comparisons/ in it.")
 @click.option("--json", "as_json", is_flag=True, help="The record on standard output, and nothing else there.")
 def select(**options: Any) -> int:
     """Choose among RUNS (folders, or ids under the run root) on a validation split, and put the choice on record.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, number, percent, print_hanging, print_table, printable, printable_line
 from hylo_eval.errors import EvalError
 
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name", metavar="RUN|EPISODE|COMPARISON")
 @click.option("--run", "in_run", default=None, metavar="RUN", help="The run an EPISODE is of, where several have it.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output, and nothing else there.")
 def show(*, name: str, in_run: str | None, run_root: Path, as_json: bool) -> int:
     """Show a run, an episode, or a comparison on record.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import click
 
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, printable_line
 
 if TYPE_CHECKING:
@@ -31,13 +32,7 @@ EXIT_FAULTY: Final = 2
 
 @click.command()
 @click.argument("name", metavar="RUN")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 @click.option("--watch", is_flag=True, help="Look again and again, until the run is whole or nobody works on it.")
 @click.option("--clean", is_flag=True, help="Remove the files of lost attempts, after listing them.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output; with --watch a line each time.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, print_table, printable_line
 from hylo_eval.errors import EvalError
 
@@ -32,13 +33,7 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="Where the sheet and the wall go. Default: the run's folder.",
 )
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 def video(**options: Any) -> int:
     """List the videos of RUN, or make them one picture and one film.
 

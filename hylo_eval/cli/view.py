@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import click
 
+from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console
 
 
 @click.command()
 @click.argument("run")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="0 takes one that is free.")
-@click.option(
-    "--run-root",
-    type=click.Path(path_type=Path),
-    default=Path("runs"),
-    show_default=True,
-    help="Where runs are looked for by id.",
-)
+@run_root_option
 def view(**options: Any) -> int:
     """Show RUN in a browser on this machine, also while it goes on; Ctrl-C or SIGTERM ends it."""
     from hylo_eval.report.server import make_server
