@@ -49,6 +49,7 @@ def report(**options: Any) -> int:
 
     Ends with 0 when the page was written, whatever it says.
     """
+    from hylo_eval.cli.compare import keep_record
     from hylo_eval.cli.progress import Progress
     from hylo_eval.report.page import PageOptions, render_page
     from hylo_eval.report.run_record import read_run
@@ -71,13 +72,17 @@ def report(**options: Any) -> int:
         summaries = [summarise_run(record, read=progress.finished) for record in records]
     finally:
         progress.close()
-    rivals = [_rival(folders, summaries, place, options) for place in range(1, len(folders))]
+    looks: list[dict[str, Any]] = []
+    rivals = [_rival(folders, summaries, place, options, looks) for place in range(1, len(folders))]
     page = render_page(
         summaries,
         rivals,
         PageOptions(path=output, max_episodes=options["episodes"], max_bytes=_bytes(options["max_size"])),
     )
     _write(output, page)
+    for document in looks:
+        # Only now: a page that could not be made has shown nobody a number.
+        keep_record(options["run_root"], document)
     console().print(f"report: {printable_line(str(output))} ({len(page) / 1e6:.1f} MB)")
     return 0
 
@@ -87,9 +92,13 @@ MAX_RUNS = 5
 
 
 def _rival(
-    folders: Sequence[RunFolder], summaries: Sequence[RunSummary], place: int, options: Mapping[str, Any]
+    folders: Sequence[RunFolder],
+    summaries: Sequence[RunSummary],
+    place: int,
+    options: Mapping[str, Any],
+    looks: list[dict[str, Any]],
 ) -> Rival:
-    """The first run's comparison with another; where it is refused, the page says why."""
+    """The first run's comparison with another, for the record in ``looks``; where it is refused, the page says why."""
     from hylo_eval.compare.comparability import EvidenceRefused
     from hylo_eval.report.discordant import compare_episodes
 
@@ -97,7 +106,7 @@ def _rival(
     sections: tuple[Section, ...] = ()
     verdict = ""
     try:
-        verdict, sections = _compare(folders[0], folders[place], options["allow"], options["run_root"])
+        verdict, sections = _compare(folders[0], folders[place], options["allow"], looks)
     except EvidenceRefused as error:
         refused = tuple(f"{item.name}: {item.sentence}" for item in error.differences)
     except EvalError as error:
@@ -107,9 +116,8 @@ def _rival(
 
 
 def _compare(
-    candidate: RunFolder, parent: RunFolder, allow: Sequence[str], run_root: Path
+    candidate: RunFolder, parent: RunFolder, allow: Sequence[str], looks: list[dict[str, Any]]
 ) -> tuple[str, tuple[Section, ...]]:
-    from hylo_eval.cli.compare import keep_record
     from hylo_eval.compare.comparability import pair_evidence
     from hylo_eval.compare.summary import metric_of, summarise_binary
     from hylo_eval.evaluation.comparing import read_evidence
@@ -119,7 +127,7 @@ def _compare(
     # As for `compare`: a test of runs that go on is a look that nobody declared.
     evidence = pair_evidence(read_evidence(candidate), read_evidence(parent), allow=allow, unfinished_refused=True)
     summary = summarise_binary(evidence, metric_of(evidence, "success"))
-    keep_record(run_root, compare_document(evidence, summary))
+    looks.append(compare_document(evidence, summary))
     return difference_sentence(summary), binary_sections(summary)
 
 

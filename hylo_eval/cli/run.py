@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,9 +148,10 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         run_id = make_run_id(plan.benchmark.id, Path(options["agent"]).stem.rpartition(":")[2])
     folder = RunFolder.at(options["run_root"], run_id)
     display = RunDisplay(quiet=options["as_json_"])
+    begun: list[str] = []
     try:
         with StopRequest(partial(display.notice, _STOPPING)) as stop:
-            return run_plan(
+            result = run_plan(
                 plan,
                 _executor(plan, folder, options, stop),
                 run=folder,
@@ -161,18 +163,31 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
                 details=_details(options),
                 video=options["video"] != "none",
                 stop=stop,
+                started=lambda _instance, _attempt, worker: begun.append(worker),
                 watcher=display,
             )
+        display.close()
+        if not result.complete:
+            _say_how_to_go_on(result, plan, "the budget is spent", options)
+        elif not begun:
+            console(stderr=True).print("every episode had its outcome already: nothing was run")
     except Interrupted as interrupt:
         display.close()
-        name, summary = next(iter(interrupt.result.summaries.items()))
-        err = console(stderr=True)
-        err.print(describe_unfinished(printable_line(name), summary, plan.count))
-        err.print(f"stopped; what is finished is in {printable_line(str(interrupt.result.log_path))}")
-        err.print(f"to go on: hylo-eval run --resume {printable_line(run_id)}{_root(options)}")
+        _say_how_to_go_on(interrupt.result, plan, "stopped", options)
         raise
+    else:
+        return result
     finally:
         display.close()
+
+
+def _say_how_to_go_on(result: EvalResult, plan: Plan, why: str, options: Mapping[str, Any]) -> None:
+    """What a run that is not whole says for now, and what continues it."""
+    name, summary = next(iter(result.summaries.items()))
+    err = console(stderr=True)
+    err.print(describe_unfinished(printable_line(name), summary, plan.count))
+    err.print(f"{why}; what is finished is in {printable_line(str(result.log_path))}")
+    err.print(f"to go on: hylo-eval run --resume {printable_line(result.run.run_id)}{_root(options)}")
 
 
 def _executor(plan: Plan, folder: RunFolder, options: dict[str, Any], stop: StopRequest) -> Executor:
@@ -214,5 +229,5 @@ def _details(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _root(options: dict[str, Any]) -> str:
+def _root(options: Mapping[str, Any]) -> str:
     return "" if options["run_root"] == Path("runs") else f" --run-root {printable_line(str(options['run_root']))}"

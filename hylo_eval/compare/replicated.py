@@ -128,7 +128,9 @@ def decide_replicated(
         EvidenceRefused: As `compare_replicates`.
     """
     if rule.mode != "improve" or rule.sequential:
-        raise ContractError("repetitions decide mode improve only, and once. fix: leave --replicate out", path="mode")
+        raise ContractError(
+            "repetitions decide mode improve only, after the last episode. fix: leave --replicates out", path="mode"
+        )
     found = compare_replicates(repetitions, metric, rule=rule, alpha=rule.alpha)
     cluster = found.cluster
     shown = f"over {cluster.n_clusters} instances in {len(repetitions)} repetitions"

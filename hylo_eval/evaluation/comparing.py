@@ -26,6 +26,7 @@ from hylo_eval.evaluation.scores import score_trace
 from hylo_eval.plugins import BUILT_IN, plugins
 from hylo_eval.scoring.initial_states import state_digest
 from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
+from hylo_eval.traces.finding import how_to_finish
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.manifest import read_manifest
 from hylo_eval.traces.reader import read_trace
@@ -84,7 +85,7 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
         faults, contradictions = list[str](), list[str]()
         scorers = tuple(make_scorer(plugin.name) for plugin in BUILT_IN["scorers"])
     else:
-        raise EvalError(f"{run.path} holds no log", fix="the run must at least have been started: hylo-eval run")
+        raise EvalError(f"{run.path} holds no log", fix=how_to_finish(run))
     outcomes: dict[str, EpisodeOutcome] = {}
     instances: list[TaskInstance] = []
     reader = _TraceReader(run, conditions, scorers)

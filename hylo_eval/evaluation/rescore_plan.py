@@ -18,7 +18,7 @@ from hylo_eval.evallog.files import read_evallog_header
 from hylo_eval.evallog.v02 import LogHeader, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.scores import checked_scorers
-from hylo_eval.traces.finding import find_runs
+from hylo_eval.traces.finding import find_runs, how_to_finish
 from hylo_eval.traces.layout import EPISODES, RunFolder
 
 
@@ -84,7 +84,7 @@ def log_of(run: RunFolder) -> Path:
     if not source.is_file():
         raise EvalError(
             f"{run.path} has no log, so nobody knows which episodes count",
-            fix="let the run finish, or run it again",
+            fix=how_to_finish(run),
         )
     return source
 

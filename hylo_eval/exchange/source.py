@@ -11,6 +11,7 @@ from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.rescore_plan import trace_path
 from hylo_eval.traces.files import write_once
+from hylo_eval.traces.finding import how_to_finish
 from hylo_eval.traces.layout import RunFolder
 
 
@@ -51,7 +52,7 @@ def load_source(run: RunFolder, scoring: str | None = None) -> ExportSource:
     else:
         path = run.evallog if run.evallog.is_file() else run.partial_evallog
         if not path.is_file():
-            raise EvalError(f"{run.path} holds no log", fix="let the run finish, or run it again")
+            raise EvalError(f"{run.path} holds no log", fix=how_to_finish(run))
     return ExportSource(run=run, path=path, log=read_evallog(path))
 
 

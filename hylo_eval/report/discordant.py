@@ -48,6 +48,7 @@ class Rival:
         refused: Why there is none, a sentence each.
         pairs: The discordant pairs that are listed.
         n_discordant: How many there are.
+        n_shared: Episodes that both runs have.
         verdict: What the comparison comes to, in one sentence; empty where there is none.
     """
 
@@ -57,6 +58,7 @@ class Rival:
     refused: tuple[str, ...] = ()
     pairs: tuple[DiscordantPair, ...] = ()
     n_discordant: int = 0
+    n_shared: int = 0
 
 
 def compare_episodes(
@@ -93,6 +95,7 @@ def compare_episodes(
         refused=refused,
         pairs=tuple(_describe(candidate, parent, index, other) for index, other in pairs[:MAX_PAIRS]),
         n_discordant=len(pairs),
+        n_shared=sum(episode.record.key in theirs for episode in candidate.episodes),
     )
 
 

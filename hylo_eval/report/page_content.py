@@ -117,7 +117,8 @@ def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
             name="times",
             title="Time to success",
             figure=charts.time_chart(runs),
-            text="Kaplan-Meier; episodes without success count until they end. "
+            text="Kaplan-Meier, of the first step with success, kept to the end or not: a curve may pass the success "
+            "rate. Episodes without success count until they end. "
             + (f"Mean time without success{until}: {'; '.join(times)}." if times else ""),
         ),
         Chart(

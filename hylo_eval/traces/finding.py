@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -54,6 +55,18 @@ def is_run(path: Path) -> bool:
     return any(file.is_file() for file in (run.manifest, run.evallog, run.partial_evallog))
 
 
+def how_to_finish(run: RunFolder) -> str:
+    """What mends a run that has no log yet: the command that continues it, where it was begun by one."""
+    if not run.queue.is_file():
+        return "let the run finish, or run it again"
+    root = (
+        ""
+        if run.path.parent.absolute() == Path("runs").absolute()
+        else f" --run-root {shlex.quote(str(run.path.parent))}"
+    )
+    return f"hylo-eval run --resume {run.run_id}{root}"
+
+
 def _candidates(name: str, run_root: Path) -> list[Path]:
     given = Path(name)
     if given.is_file() and given.name in ("evallog.json", "evallog.partial.json"):
@@ -71,5 +84,5 @@ def _no_run(name: str, run_root: Path) -> EvalError:
     known = [path.name for path in run_root.iterdir() if path.is_dir()] if run_root.is_dir() else []
     fix = f"name a run folder, or a run in {run_root}"
     if any(path.is_dir() for path in (Path(f"{name}-r1"), run_root / f"{name}-r1")):
-        fix = f"it was run in repetitions: --replicates K for all of them, or name one, {name}-r1"
+        fix = f"it was run in repetitions: name one, {name}-r1; compare and gate take all of them with --replicates K"
     return EvalError(f"there is no run {name!r}{did_you_mean(name, known)}", fix=fix)
