@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -85,14 +86,21 @@ def run_child(
 
 
 def _wait(process: subprocess.Popen[bytes], deadline_seconds: float) -> int | None:
+    """Its exit code, None at the deadline; what it started in its group ends with it, also where we are interrupted."""
+    descriptor = os.pidfd_open(process.pid)
+    ended = False
     try:
-        return process.wait(deadline_seconds)
-    except subprocess.TimeoutExpired:
+        waiting = select.poll()
+        waiting.register(descriptor, select.POLLIN)
+        ended = bool(waiting.poll(deadline_seconds * 1000.0))
+    finally:
+        os.close(descriptor)
+        # Before it is reaped: until then no other group can have its number.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_SECONDS_TO_DIE)
-        return None
+    return process.returncode if ended else None
 
 
 def _tail(stream: IO[bytes]) -> str:

@@ -10,6 +10,7 @@ import click
 
 from hylo_eval.cli.group import EXIT_USAGE, SuggestingGroup
 from hylo_eval.cli.terminal import console, print_hanging, print_table, printable
+from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:
     from hylo_core.benchmark import Benchmark
@@ -151,6 +152,8 @@ def sample(
     from hylo_eval.options import split_pairs
     from hylo_eval.sampling.providers import make_provider, sample_benchmark
 
+    if output.exists() or output.is_symlink():
+        raise EvalError(f"{output} exists, and nothing is written over", fix="-o another file, or remove that one")
     made = make_provider(name, split_pairs(pairs, "--arg"))
     drawn = sample_benchmark(
         made, benchmark_id=benchmark_id or output.stem, split=split, count=count, seed=seed, episodes=episodes

@@ -204,8 +204,7 @@ def _end_with_threads(code: int) -> None:
 
 def exit_code(error: BaseException, *, debug: bool) -> int:
     """The exit code of an exception, after saying on standard error what is wrong."""
-    from hylo_core.errors import HyloError, describe_error
-    from hylo_eval.errors import EnvUnready
+    from hylo_core.errors import HyloError
 
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
         # rich makes it an exit with 1, which is a closed gate.
@@ -233,10 +232,24 @@ def exit_code(error: BaseException, *, debug: bool) -> int:
     if isinstance(error, click.ClickException):
         error.show()
         return EXIT_USAGE
-    if isinstance(error, HyloError):
-        _say(f"error: {error}")
-        return EXIT_INCOMPLETE if isinstance(error, EnvUnready) else EXIT_USAGE
-    _say(f"error: {describe_error(error)}\n  this is a fault in Hylo; --debug shows where")
+    return _refused(error) if isinstance(error, HyloError) else _unforeseen(error)
+
+
+def _refused(error: BaseException) -> int:
+    from hylo_eval.errors import EnvUnready
+
+    _say(f"error: {error}")
+    return EXIT_INCOMPLETE if isinstance(error, EnvUnready) else EXIT_USAGE
+
+
+def _unforeseen(error: BaseException) -> int:
+    from hylo_core.errors import describe_error
+
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        # Wherever such a path is first looked at: only what was typed or is on file can be so long.
+        _say(f"error: {error.strerror}: {error.filename!s:.200}\n  fix: a shorter one")
+    else:
+        _say(f"error: {describe_error(error)}\n  this is a fault in Hylo; --debug shows where")
     return EXIT_USAGE
 
 

@@ -167,10 +167,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
                 watcher=display,
             )
         display.close()
-        if not result.complete:
-            _say_how_to_go_on(result, plan, "the budget is spent", options)
-        elif not begun:
-            console(stderr=True).print("every episode had its outcome already: nothing was run")
+        _say_what_was_not_run(result, plan, options, begun=bool(begun))
     except Interrupted as interrupt:
         display.close()
         _say_how_to_go_on(interrupt.result, plan, "stopped", options)
@@ -179,6 +176,13 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         return result
     finally:
         display.close()
+
+
+def _say_what_was_not_run(result: EvalResult, plan: Plan, options: Mapping[str, Any], *, begun: bool) -> None:
+    if not result.complete:
+        _say_how_to_go_on(result, plan, "the budget is spent", options)
+    elif not begun:
+        console(stderr=True).print("every episode had its outcome already: nothing was run")
 
 
 def _say_how_to_go_on(result: EvalResult, plan: Plan, why: str, options: Mapping[str, Any]) -> None:

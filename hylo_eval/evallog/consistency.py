@@ -173,7 +173,13 @@ def _as_far_as_v01_knows(expected: dict[str, dict[str, Any]], recorded: Mapping[
 
 
 def _strays(log: EvalLog) -> Iterator[Contradiction]:
-    """Scores of a scorer of 0 and 1 that are another number."""
+    """Instances that are counted twice, and scores of a scorer of 0 and 1 that are another number."""
+    seen: dict[str, int] = {}
+    for index, sample in enumerate(log.samples):
+        if seen.setdefault(sample.key, index) != index:
+            yield Contradiction(
+                f"samples[{index}].key", sample.key, "another one", f"samples[{seen[sample.key]}] makes it"
+            )
     binary = {name for name, declaration in log.eval.scorers.items() if declaration.binary}
     for index, sample in enumerate(log.samples):
         for name in binary & sample.scores.keys():
@@ -184,4 +190,4 @@ def _strays(log: EvalLog) -> Iterator[Contradiction]:
 def _words(value: Any) -> str:
     if value is None:
         return "nothing"
-    return value if value == "0 or 1" else f"{value!r}"[:200]
+    return value if value in ("0 or 1", "another one") else f"{value!r}"[:200]

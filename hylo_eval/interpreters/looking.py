@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ LEAST_PYTHON: Final = (3, 11)
 BASE_PACKAGES: Final = ("numpy", "scipy", "gymnasium", "mujoco", "torch")
 """Packages whose versions are told of every interpreter, where they are there."""
 
+_VERSION: Final = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}")
 _MAX_ANSWER_BYTES: Final = 1024 * 1024
 
 
@@ -199,6 +201,8 @@ def install_hylo(python: str) -> str:
 
 def _read(python: str, answer: Any) -> Interpreter:
     members = cast("dict[str, Any]", answer)
+    if not _VERSION.match(members["python"]):
+        raise ValueError(members["python"])
     packages = {str(name): clean_text(str(version), 100) for name, version in dict(members.get("packages", {})).items()}
     return Interpreter(
         python=python,

@@ -33,7 +33,7 @@ from hylo_eval.report.page_content import (
     make_notices,
 )
 from hylo_eval.report.run_summary import RunSummary
-from hylo_eval.report.text import percent, reasons
+from hylo_eval.report.text import percent, printable, reasons
 from hylo_eval.traces.reader import read_trace
 
 MAX_BYTES: Final = 15_000_000
@@ -238,6 +238,8 @@ def _environment() -> Any:
         raise _missing(error) from error
     environment = jinja2.Environment(
         autoescape=True,
+        # Escaping leaves control characters and changes of direction as they are; a page shows them.
+        finalize=_shown,
         undefined=jinja2.StrictUndefined,
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("template")),
         trim_blocks=True,
@@ -246,6 +248,10 @@ def _environment() -> Any:
     filters: dict[str, Any] = {"percent": percent, "reasons": _reasons, "unfinished": _unfinished}
     environment.filters.update(filters)
     return environment
+
+
+def _shown(value: Any) -> Any:
+    return printable(value) if type(value) is str else value
 
 
 def _reasons(counts: Mapping[str, int]) -> str:

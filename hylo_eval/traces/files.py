@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -14,19 +15,26 @@ def neighbour_of(path: Path) -> Path:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a temporary neighbour, then rename it over ``path``.
+    """Write a temporary neighbour, then rename it over ``path``; a link stays one, and its target is written.
 
     Raises:
-        EvalError: The file cannot be written.
+        EvalError: The file cannot be written, or is no regular file: a device must not become one.
     """
-    neighbour = neighbour_of(path)
+    neighbour = None
     try:
+        target = path.resolve() if path.is_symlink() else path
+        if target.exists() and not target.is_file():
+            raise EvalError(f"cannot write {path}: it is no regular file", fix="name a file")
+        neighbour = neighbour_of(target)
         neighbour.write_bytes(data)
-        neighbour.replace(path)
+        neighbour.replace(target)
     except OSError as error:
         raise EvalError(f"cannot write {path}: {error.strerror}") from error
     finally:
-        neighbour.unlink(missing_ok=True)
+        if neighbour is not None:
+            # A name that is too long cannot even be looked for.
+            with contextlib.suppress(OSError):
+                neighbour.unlink(missing_ok=True)
 
 
 def write_once(path: Path, data: bytes) -> None:

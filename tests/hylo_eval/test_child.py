@@ -2,6 +2,8 @@
 
 import os
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +63,15 @@ def test_endless_output_is_bounded_to_its_end():
 def test_the_reason_is_the_error_and_not_the_noise_after_it(stderr, reason):
     """What Python says while it cleans up is no reason."""
     assert ChildOutcome(returncode=1, stdout="", stderr=stderr, seconds=0.1).reason == reason
+
+
+def test_what_a_child_leaves_behind_ends_with_it():
+    """Also when it ends in time and well."""
+    leave = "import subprocess; print(subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL).pid)"
+    outcome = python(leave)
+    assert outcome.returncode == 0
+    left = Path("/proc", outcome.stdout.strip(), "stat")
+    until = time.monotonic() + 30
+    # Whoever adopts it reaps it in its own time.
+    while left.exists() and b") Z " not in left.read_bytes():
+        assert time.monotonic() < until

@@ -103,6 +103,7 @@ REFUSED = [
     (["run", "reach_fixed", "--agent", "zero", "--run-id", "../x"], "'../x' is no run id", ""),
     (["run", "reach_fixed", "--agent", "zero", "--run-root", "file"], "a file is in the way", ""),
     (["run", "reach_fixed"], "Missing option '--agent'", ""),
+    (["run", "reach_fixed", "--agent", "zero", "--run-root", "a" * 300], "File name too long: ", "a shorter one"),
     (["rnu"], "no such command 'rnu'; did you mean 'run'", ""),
 ]  # fmt: skip
 
@@ -239,10 +240,21 @@ def test_a_run_is_resumed_as_it_was_called_and_only_with_the_same_agent(folder: 
     """Workers and all; an agent whose file has changed is another one."""
     called = ("run", "reach_fixed", "--agent", "agents_of_test:Base", "--episodes", "2", "--max-steps", "2")
     assert hylo(folder, *called, "--run-id", "mine", "--workers", "2").returncode == 0
-    assert hylo(folder, "run", "--resume", "mine").returncode == 0
+    again = hylo(folder, "run", "--resume", "mine")
+    assert again.returncode == 0
+    assert "every episode had its outcome already: nothing was run" in again.stderr
     manifest = json.loads((folder / "runs" / "mine" / "manifest.json").read_text())
     assert manifest["continued"][0]["execution"]["workers"] == 2
     (folder / "agents_of_test.py").write_text(AGENTS.replace("np.zeros", "np.ones"))
     done = hylo(folder, "run", "--resume", "mine")
     assert done.returncode == 2
     assert "agent.source_digest: stored 'sha256:" in done.stderr
+
+
+def test_a_spent_budget_says_what_is_missing_and_what_goes_on(folder: Path) -> None:
+    """The rate alone would look like that of a whole run."""
+    call = ("run", "reach_fixed", "--agent", "agents_of_test:Slow", "--workers", "0", "--run-id", "short")
+    done = hylo(folder, *call, "--budget", "0.2s")
+    assert done.returncode == 3
+    assert "the budget is spent; what is finished is in " in done.stderr
+    assert "to go on: hylo-eval run --resume short" in done.stderr

@@ -169,7 +169,10 @@ def test_the_name_of_all_repetitions_is_no_run(run: Any, hylo: Any, tmp_path: Pa
     assert run("--replicates", 2, "--run-id", "night", "--episodes", 2).code == 0
     done = hylo("compare", "night", "night-r1", "--run-root", tmp_path / "runs")
     assert done.code == 2
-    assert "it was run in repetitions: --replicates K for all of them, or name one, night-r1" in done.err
+    assert (
+        "it was run in repetitions: name one, night-r1; compare and gate take all of them with --replicates K"
+        in done.err
+    )
 
 
 @pytest.mark.parametrize(

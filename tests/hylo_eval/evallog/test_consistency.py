@@ -118,6 +118,10 @@ def test_what_our_builder_makes_agrees_with_itself(log: EvalLog) -> None:
             lambda log: log["samples"][0]["scores"]["success"].update(value=0.5),
             "samples[0].scores.success.value: is 0.5, but its samples give 0 or 1",
         ),
+        (
+            lambda log: log["samples"][1].update(key=log["samples"][0]["key"]),
+            "but samples[0] makes it another one",
+        ),
         (lambda log: log["results"]["macro"].update(other=None), "results.macro.other"),
         (lambda log: log["results"]["overall"].pop("steps"), "results.overall.steps: is nothing, but its samples give"),
     ],

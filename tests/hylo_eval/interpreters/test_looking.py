@@ -118,7 +118,10 @@ def test_what_is_no_python_is_refused_in_words(body: str, reason: str, tmp_path:
     assert caught.value.fix
 
 
-@pytest.mark.parametrize("answer", ["null", "[]", "{}", '{"python": 3}', '{"python": "3.11.1", "packages": 3}'])
+@pytest.mark.parametrize(
+    "answer",
+    ["null", "[]", "{}", '{"python": 3}', '{"python": "abc"}', '{"python": ""}', '{"python": "3.11.1", "packages": 3}'],
+)
 def test_an_answer_of_another_form_is_none(answer: str, tmp_path: Path) -> None:
     """The program answered where it was asked to, with something else."""
     body = f"""{sys.executable} -c 'import json, os, sys; os.write(json.loads(sys.argv[2])["answer"], sys.argv[1].encode())' '{answer}' "$3" """

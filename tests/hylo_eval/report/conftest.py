@@ -16,6 +16,7 @@ from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
 
 SCRIPT = "<script>document.title='owned'</script>"
 HANDLER = '"><img src=x onerror="document.title=\'owned\'">'
+TURNED = "\x1b[31mred\u202e around"
 LINK = "javascript:document.title='owned'"
 CLOSING = "</title></style></script><b>bold</b>{{ 7*7 }}"
 
@@ -45,7 +46,7 @@ def write_hostile_run(root: Path, run_id: str, push: float = 2.0) -> RunFolder:
         agent=FunctionAgent(lambda observation, replies: np.full(2, push)),
         run_root=root,
         run_id=run_id,
-        manifest={"name": SCRIPT, "version": HANDLER, "components": {LINK: CLOSING}},
+        manifest={"name": SCRIPT, "version": f"{HANDLER} {TURNED}", "components": {LINK: CLOSING}},
         max_attempts=1,
     )
     return result.run

@@ -73,6 +73,9 @@ def test_text_from_outside_is_never_markup(hostile: RunFolder) -> None:
     assert any(SCRIPT in text for text in elements.texts)
     assert any(HANDLER in text for text in elements.texts)
     assert any(CLOSING in text for text in elements.texts)
+    # Escaping markup leaves control characters and changes of direction as they are.
+    assert not {"\x1b", "\u202e"} & set("".join(elements.texts))
+    assert any("\\x1b[31mred\\x202e around" in text for text in elements.texts)
     # In the charts' texts, which Plotly reads as a subset of HTML, it is escaped too.
     chart = data_of(page)["charts"]["tasks"]
     assert chart["data"][0]["customdata"][0][0] == (

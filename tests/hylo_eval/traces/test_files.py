@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
 
-from hylo_eval.traces.files import write_once
+from hylo_eval.errors import EvalError
+from hylo_eval.traces.files import write_atomically, write_once
 
 
 def test_a_name_that_is_taken_keeps_what_it_has(tmp_path: Path) -> None:
@@ -28,3 +30,27 @@ def test_a_file_system_without_hard_links_does_as_well(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     test_a_name_that_is_taken_keeps_what_it_has(tmp_path)
+
+
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    """A rename would do that to a device as well."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(EvalError, match="it is no regular file"):
+        write_atomically(path, b"data")
+    assert path.is_fifo()
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    """What it leads to is written, a file that is not there yet too."""
+    (tmp_path / "link").symlink_to("target")
+    for data in (b"first", b"second"):
+        write_atomically(tmp_path / "link", data)
+        assert (tmp_path / "target").read_bytes() == data
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link", "target"]
+
+
+def test_a_name_that_is_too_long_is_an_error_of_ours(tmp_path: Path) -> None:
+    """Its neighbour's name is longer still."""
+    with pytest.raises(EvalError, match="File name too long"):
+        write_atomically(tmp_path / ("a" * 251), b"data")
