@@ -27,7 +27,7 @@ COMMANDS = [
 def test_readme_shows_each_kind_of_command() -> None:
     """The patterns above find what stands there."""
     assert {command.split()[0] for command in COMMANDS} == {
-        "run", "list", "doctor", "compare", "gate", "report", "plan", "race", "select", "leaderboard", "trend",
+        "run", "env", "list", "doctor", "compare", "gate", "report", "plan", "race", "select", "leaderboard", "trend",
         "status",
     }  # fmt: skip
     assert len(PYTHON) == 2
