@@ -11,6 +11,7 @@ import click
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, number, percent, print_hanging, print_table, printable, printable_line
 from hylo_eval.errors import EvalError
+from hylo_eval.versions import stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,6 +115,9 @@ def _print_log(log: LogHeader) -> None:
         out.print(f"settings of the agent: {printable_line(settings)}")
     if (replicate := log.eval.manifest.get("replicate")) is not None:
         out.print(f"repetition: {printable_line(str(replicate))}")
+    versions: dict[str, str] = dict(log.eval.manifest.get("versions", {}))
+    if found := stand_ins(versions):
+        out.print(f"stand-ins: {printable_line(', '.join(found))}: this says nothing about the real thing")
     if stats.started_at:
         out.print(f"from {printable_line(stats.started_at)} to {printable_line(stats.finished_at)}")
     headers = ("score", "mean", "95 % interval", "scored", "abstained")

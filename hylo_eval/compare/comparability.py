@@ -302,6 +302,8 @@ def _notes(
         aspects = ", ".join(sorted({aspect for found in unpaired.values() for aspect in found}))
         yield f"{len(unpaired)} of {len(shared)} pairs began differently ({aspects}) and are not counted as pairs"
     ours, theirs = candidate.conditions, parent.conditions
+    if found := stand_ins(ours.versions):
+        yield f"both sides ran on {', '.join(found)}: this says nothing about the real thing"
     if ours.hylo_version != theirs.hylo_version:
         yield f"the candidate was run with Hylo {ours.hylo_version}, the parent with {theirs.hylo_version}"
 

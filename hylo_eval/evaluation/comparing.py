@@ -30,6 +30,7 @@ from hylo_eval.traces.finding import how_to_finish
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.manifest import read_manifest
 from hylo_eval.traces.reader import read_trace
+from hylo_eval.versions import ASSETS_OPTION, ASSETS_SUFFIX
 
 UNKNOWN_RENDERER: Final = "unknown"
 IMPORTED: Final = "imported"
@@ -306,7 +307,7 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         trained_on=tuple(trained_on),
         versions=versions,
         renderer=_take(manifest, "renderer", str, path),
-        env=_take(manifest, "env", dict, path),
+        env=_without_places(_take(manifest, "env", dict, path), versions),
         safety=tuple(safety),
         hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
         agent_digest=digest(agent),
@@ -316,6 +317,15 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         keys_digest=_take(selection, "keys_digest", str, path),
         replicate=_take(manifest, "replicate", int, path) if "replicate" in manifest else 1,
     )
+
+
+def _without_places(env: Mapping[str, Any], versions: Mapping[str, str]) -> Mapping[str, Any]:
+    """The environment without the folder of its assets, where a digest among the versions says what lies there."""
+    options = env.get("options")
+    if not isinstance(options, dict) or not any(name.endswith(ASSETS_SUFFIX) for name in versions):
+        return env
+    kept = {name: value for name, value in cast("dict[str, Any]", options).items() if name != ASSETS_OPTION}
+    return {**env, "options": kept}
 
 
 def _batch_size(agent: Mapping[str, Any]) -> str:

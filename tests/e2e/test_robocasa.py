@@ -148,13 +148,19 @@ def test_missing_assets_and_objects_abstain_and_say_what_to_install(hylo, root, 
         assert "fix: python -m robocasa.scripts.download_kitchen_assets" in error.message
 
 
-@pytest.mark.parametrize("folder", ["", "elsewhere"])
-def test_the_bare_wheel_is_refused_before_anything_runs(hylo, root, tmp_path, monkeypatch, folder):
+@pytest.mark.parametrize(
+    ("folder", "words", "fix"),
+    [
+        ("", "without its kitchen assets", "download_kitchen_assets"),
+        ("elsewhere", "there is no folder of assets", "--env-arg assets=FOLDER"),
+    ],
+)
+def test_the_bare_wheel_is_refused_before_anything_runs(hylo, root, tmp_path, monkeypatch, folder, words, fix):
     """No episode is begun; the error names what is missing and how to get it."""
     monkeypatch.setenv("HYLO_ROBOCASA_ASSETS", folder and str(tmp_path / folder))
     file = write(tmp_path / "navigate.toml", NAVIGATE, episodes=1)
     run = hylo("run", file, "--agent", "zero", "--run-root", root, "--run-id", f"bare{folder}")
     assert run.code == 3
     assert not (root / f"bare{folder}").exists()
-    assert "without its kitchen assets" in run.err
-    assert "download_kitchen_assets" in run.err
+    assert words in run.err
+    assert fix in run.err

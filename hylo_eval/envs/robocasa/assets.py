@@ -14,14 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from hylo_eval.versions import STAND_IN
+from hylo_eval.versions import ASSETS_SUFFIX, STAND_IN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hylo_eval.envs.robocasa.installation import Installation
 
-ASSETS: Final = "robocasa-assets"
+ASSETS: Final = f"robocasa{ASSETS_SUFFIX}"
 """The name under which the assets stand among the versions."""
 
 _PASSING: Final = re.compile(r"\d+_\d+_\d+\.xml")

@@ -11,7 +11,7 @@ from hylo_eval.envs import protocol
 from hylo_eval.envs.mujoco_picture import renderer_name
 from hylo_eval.envs.mujoco_state import StabilityWatch, model_digest, state_digest
 from hylo_eval.envs.robocasa import specs
-from hylo_eval.envs.robocasa.snapshots import Snapshot, take_snapshot
+from hylo_eval.envs.robocasa.snapshots import Snapshot, require_scene, take_snapshot
 from hylo_eval.envs.task_support import instance_at_reset
 from hylo_eval.errors import EnvError
 
@@ -100,15 +100,16 @@ class RobocasaEnv(gymnasium.Env[Any, Any]):
             raw = simulation.set_state(snapshot.state, snapshot.controllers)
             self._watch.restart()
         ep_meta = simulation.ep_meta()
+        taken = take_snapshot(self._name, ep_meta, simulation.data, simulation.controller_state(), self._assets)
+        if snapshot is not None:
+            require_scene(snapshot, taken, self._assets)
         info = {
             protocol.INSTRUCTION: str(ep_meta.get("lang", "")),
             protocol.SUCCESS: simulation.check_success_unnoticed(),
             protocol.SETTLE_STEPS: SETTLE_STEPS,
             protocol.STATE_DIGEST: state_digest(simulation.data),
             protocol.MODEL_DIGEST: model_digest(simulation.model),
-            protocol.SNAPSHOT: take_snapshot(
-                self._name, ep_meta, simulation.data, simulation.controller_state(), self._assets
-            ),
+            protocol.SNAPSHOT: taken,
         }
         self._last = self._observation(raw)
         return self._last, info

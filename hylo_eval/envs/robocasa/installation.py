@@ -99,6 +99,9 @@ def find_installation(assets: str = "") -> Installation:
     _check_robosuite(robosuite)
     asked = assets or os.environ.get(ASSETS_VARIABLE, "")
     folder = Path(asked) if asked else root / "models" / "assets"
+    if asked and not folder.is_dir():
+        fix = f"--env-arg assets=FOLDER, or {ASSETS_VARIABLE}=FOLDER"
+        raise EnvUnready(f"there is no folder of assets {asked}", fix=fix)
     missing = [name for name in _REQUIRED_FOLDERS if not (folder / name).is_dir()]
     if missing:
         raise EnvUnready(

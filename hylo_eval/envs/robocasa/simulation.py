@@ -11,6 +11,7 @@ import contextlib
 import copy
 import random
 from typing import TYPE_CHECKING, Any, Final, cast
+from xml.etree.ElementTree import ParseError
 
 import attrs
 
@@ -134,6 +135,8 @@ class KitchenSimulation:
             *self._simulator.placement_errors,
             ValueError,
             RuntimeError,
+            KeyError,
+            ParseError,
         ) as error:
             raise _explained(self._settings, error) from error
         if not self._checked:
@@ -248,6 +251,11 @@ def _explained(settings: KitchenSettings, error: Exception) -> EnvError:
             f"RoboCasa writes a file beside every object it reads, and may not here ({error.filename or error})",
             fix="copy the assets to a folder that can be written to, and --env-arg assets=FOLDER",
         )
+    if isinstance(error, ParseError):
+        return EnvError(f"a model among the assets of {settings.task} is damaged ({error})", fix=DOWNLOAD)
+    if isinstance(error, ValueError) and "Error opening file" in str(error):
+        # MuJoCo's words for a texture or mesh that is not there.
+        return EnvError(f"an asset of {settings.task} is missing ({error})", fix=DOWNLOAD)
     if isinstance(error, ValueError) and "NaN" in str(error):
         registries = ", ".join(settings.object_registries)
         return EnvError(

@@ -32,6 +32,8 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 _SCHEMA: Final = "hylo.robocasa_snapshot/v0.1"
 _ARRAYS: Final = ("qpos", "qvel", "act", "ctrl", "qacc_warmstart")
 _ROOT: Final = "$ASSETS"
+_REWRITTEN: Final = ("object_cfgs",)
+"""What the package says in other words when it was told instead of drawn; the objects show in the state."""
 
 
 def take_snapshot(
@@ -122,6 +124,31 @@ def read_snapshot(spec: TaskSpec, folder: str, task: str, assets: Path) -> Snaps
             for part in controllers
         },
     )
+
+
+def require_scene(snapshot: Snapshot, taken: Mapping[str, Any], assets: Path) -> None:
+    """Refuse an episode that did not begin in the scene its snapshot describes.
+
+    What a snapshot leaves out the package draws anew, from the episode's seed, and says nothing.
+
+    Args:
+        snapshot: What was asked for.
+        taken: As :func:`take_snapshot` gave it after the reset.
+        assets: The asset root.
+
+    Raises:
+        EnvError: With the first member that differs.
+    """
+    asked = cast("dict[str, Any]", _portable(snapshot.ep_meta, str(assets), "ep_meta"))
+    found: Mapping[str, Any] = taken["ep_meta"]
+    for name in sorted({*asked, *found}):
+        if name not in asked:
+            raise EnvError(f"the snapshot leaves ep_meta.{name} open, which is drawn from the seed then")
+        if name not in _REWRITTEN and asked[name] != found.get(name):
+            raise EnvError(
+                f"the scene differs from its snapshot in ep_meta.{name}: "
+                f"{describe(found.get(name))} instead of {describe(asked[name])}"
+            )
 
 
 def _members(document: Mapping[str, Any], key: str, source: str) -> dict[str, Any]:

@@ -20,7 +20,8 @@ def test_no_exception_lets_it_pass(ours, theirs, side):
 
 def test_stand_ins_are_compared_with_stand_ins():
     """Two agents on one stand-in kitchen are a fair pair; on two kitchens they are not."""
-    pair_evidence(ten("a", versions=STAND_IN), ten("b", versions=STAND_IN))
+    pair = pair_evidence(ten("a", versions=STAND_IN), ten("b", versions=STAND_IN))
+    assert "this says nothing about the real thing" in pair.notes[0]
     other = {**STAND_IN, "robocasa-assets": "stand-in assets sha256:3"}
     with pytest.raises(EvidenceRefused) as refused:
         pair_evidence(ten("a", versions=STAND_IN), ten("b", versions=other))

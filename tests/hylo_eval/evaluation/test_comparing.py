@@ -213,3 +213,18 @@ def test_files_that_break_their_schema_are_errors_with_file_and_path(tmp_path: P
     damage(tmp_path / "a")
     with pytest.raises(HyloError, match=re.escape(message)):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(("version", "options"), [({"kitchen-assets": "sha256:1"}, {}), ({}, {"assets": "/here"})])
+def test_the_folder_of_assets_is_no_condition_where_their_digest_is_one(
+    tmp_path: Path, version: dict[str, str], options: dict[str, str]
+) -> None:
+    """The path says where they lie, on this machine; without a digest it is all that is known of them."""
+    write_run(tmp_path, "a", keys(0), bench=unit(1))
+
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["env"]["options"] = {"assets": "/here"}
+        manifest["versions"].update(version)
+
+    edit_json(tmp_path / "a" / "manifest.json", change)
+    assert read(tmp_path, traces=False).conditions.env["options"] == options

@@ -155,6 +155,28 @@ def test_a_snapshot_restores_sampled_objects(assets, tmp_path):
     assert (restored["instruction"], restored["state_digest"]) == (info["instruction"], info["state_digest"])
 
 
+@pytest.mark.parametrize(
+    ("ep_meta", "sentence"),
+    [
+        (lambda meta: {}, "leaves ep_meta.[a-z_]+ open"),
+        (lambda meta: {**meta, "fixture_refs": {"target_fixture": "nosuch"}}, "in ep_meta.fixture_refs"),
+    ],
+)
+def test_a_snapshot_that_leaves_the_scene_open_is_refused(navigate, tmp_path, ep_meta, sentence):
+    """The package would draw another target from the seed, under the same state."""
+    _, info = reset(navigate, NAVIGATE, 2)
+    document = json.loads(json.dumps(info["snapshot"]))
+    document["ep_meta"] = ep_meta(document["ep_meta"])
+    (tmp_path / "scene.json").write_text(json.dumps(document))
+    task = snapshot_task(NAVIGATE, document, "robocasa:scene.json")
+    env = make_robocasa_env(task, benchmark_folder=str(tmp_path))
+    try:
+        with pytest.raises(EnvError, match=sentence):
+            reset(env, task, 3)
+    finally:
+        env.close()
+
+
 def test_a_kitchen_that_lacks_an_asset_is_an_environment_error_that_names_the_file(assets):
     """The style of layout 3 was never written."""
     task = kitchen_task("OpenDrawer", layout=3)
