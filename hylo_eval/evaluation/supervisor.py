@@ -308,7 +308,7 @@ class WorkerProcess:
 def refusal_of(event: Mapping[str, Any], python: str) -> EvalError:
     """What a worker refuses. Where it is another interpreter that lacks something, that one is named."""
     where = "" if is_own(python) else f" (in {python}, where agent and environment are made)"
-    kind = EnvUnready if event["unready"] else EvalError
+    kind = EnvUnready if event.get("unready") is True else EvalError
     return kind(f"{event['message']}{where}", fix=event["fix"])
 
 
