@@ -78,10 +78,18 @@ class RunBeginning:
         except EvalError:
             # Another command may have made it just now, and may be ahead of this one or a step behind.
             until = time.monotonic() + _BEGINNING_SECONDS
-            while not self._never_began() and not self.run.queue.exists():
-                if time.monotonic() >= until or any(self.run.path.glob("*")):
+            while not self._may_be_used():
+                if time.monotonic() >= until:
                     raise
                 time.sleep(_BEGINNING_SECONDS / 10)
+
+    def _may_be_used(self) -> bool:
+        """Whether the folder holds a run that has begun, or nothing of one; waits for whoever is writing it now."""
+        try:
+            with alone_in(self.run.path):
+                return self.run.queue.exists() or self._never_began()
+        except OSError:
+            return False
 
     def _create_queue(self, *, fsync: bool) -> RunQueue:
         return RunQueue.create(
