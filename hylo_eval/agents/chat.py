@@ -54,8 +54,10 @@ class ChatAgent:
         base_url: Up to and without ``/chat/completions``, for example ``http://localhost:8000/v1``; the
             variable ``HYLO_CHAT_BASE_URL`` unless given.
         timeout_seconds: For a whole exchange, from the first try to connect to the last byte of the reply.
-        connection_retries: Further tries when no connection comes about. Nothing else is tried again: a
-            model that was asked may have answered.
+        connection_retries: Further tries when no connection comes about. Nothing else is tried again, for a
+            model that was asked may have answered, but for one case: a connection that was kept from the
+            request before and ends before a reply begins was closed by the server while it was idle
+            (RFC 9112, section 9.3.1); the request is then sent again, in the end on a new one.
         temperature: Sampling temperature; the server's default unless given.
         max_tokens: Most tokens of a reply; the server's default unless given.
         system: A system message; none unless given.
@@ -133,19 +135,29 @@ class ChatAgent:
             ) from error
 
     async def _connect_and_send(self, request: bytes, key: str) -> bytes:
-        for attempt in range(self._retries + 1):
+        attempt = 0
+        while True:
+            events: set[str] = set()
             try:
-                return await self._send(request, key)
+                return await self._send(request, key, events)
             except self._httpx.ConnectError as error:
                 if attempt == self._retries:
                     raise AgentError(f"cannot connect to {self._url}: {_redacted(str(error), key)}") from None
                 await asyncio.sleep(_RETRY_WAIT_SECONDS * 2**attempt)
+                attempt += 1
             except (self._httpx.HTTPError, self._httpx.InvalidURL) as error:
+                if _was_closed_while_idle(events):
+                    continue  # that connection is gone from the pool, so this ends
                 what = f"{type(error).__name__}: {error}"
                 raise AgentError(f"the exchange with {self._url} failed: {_redacted(what, key)}") from None
-        raise AssertionError("the last try returns or raises")
 
-    async def _send(self, request: bytes, key: str) -> bytes:
+    async def _send(self, request: bytes, key: str, events: set[str]) -> bytes:
+        """Send a request and read the reply's body; what httpx does meanwhile is added to the events."""
+
+        async def observe(event: str, info: Mapping[str, Any]) -> None:
+            del info
+            events.add(event)
+
         if self._client is None:
             # The limit on the whole exchange stands above; httpx's own is for each operation and would hide it.
             self._client = self._httpx.AsyncClient(timeout=None, trust_env=False, follow_redirects=False)
@@ -153,7 +165,9 @@ class ChatAgent:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        async with self._client.stream("POST", self._url, content=request, headers=headers) as response:
+        async with self._client.stream(
+            "POST", self._url, content=request, headers=headers, extensions={"trace": observe}
+        ) as response:
             if 300 <= response.status_code < 400:
                 raise AgentError(f"{self._url} redirects (status {response.status_code}), which is refused")
             if response.headers.get("content-encoding", "identity") != "identity":
@@ -173,6 +187,15 @@ class _Completion:
     finish_reason: str
     model: str
     usage: Mapping[str, int]
+
+
+def _was_closed_while_idle(events: set[str]) -> bool:
+    """Whether a failed exchange began on a kept connection and ended before a reply."""
+    began = "http11.send_request_headers.started" in events
+    return began and not events & {
+        "connection.connect_tcp.started",
+        "http11.receive_response_headers.complete",
+    }
 
 
 async def _read_body(response: Any, url: str) -> bytes:

@@ -210,6 +210,32 @@ def test_only_a_connection_that_does_not_come_about_is_tried_again(agent, server
     lonely.close()
 
 
+def test_a_kept_connection_that_the_server_closed_is_replaced(server, agent):
+    """The request is sent again: on an idle connection that was closed, no model was asked."""
+
+    def keep(handler):
+        handler.close_connection = False
+        reply(handler, completion("ok"))
+
+    def close(handler):
+        server.respond = keep
+        handler.connection.shutdown(socket.SHUT_RDWR)
+
+    server.respond = keep
+    ask(agent)
+    server.respond = close
+    assert ask(agent).actions == "ok"
+    assert len(server.requests) == 3
+
+
+def test_a_new_connection_that_ends_without_a_reply_is_an_error(server, agent):
+    """That model was asked, and may have answered."""
+    server.respond = lambda handler: handler.connection.shutdown(socket.SHUT_RDWR)
+    with pytest.raises(AgentError, match="without sending a response"):
+        ask(agent)
+    assert len(server.requests) == 1
+
+
 def test_a_refusal_is_a_response_with_nothing_right_in_it(agent, server):
     """It scores, it does not abstain."""
     server.respond = lambda handler: reply(handler, completion(None, refusal="I will not."))
