@@ -78,6 +78,11 @@ def _is_plain(value: object) -> bool:
     return value is None or type(value) is bool
 
 
+def is_flat(members: Mapping[Any, Any]) -> bool:
+    """Whether a mapping certainly is JSON and holds leaves alone; the cheap question before :func:`check_json`."""
+    return all(type(key) is str and key.isascii() and _is_plain(item) for key, item in members.items())
+
+
 def canonical_json(value: Any) -> bytes:
     """The RFC 8785 encoding of a JSON value; ``1`` and ``1.0`` are the same number.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar, cast
 
-from hylo_core.canonical import LEAVES, check_json, describe
+from hylo_core.canonical import LEAVES, check_json, describe, is_flat
 from hylo_core.errors import ContractError
 
 V_co = TypeVar("V_co", covariant=True)
@@ -74,7 +74,8 @@ def freeze_mapping(path: str) -> Any:
     def convert(value: object) -> FrozenMapping[Any]:
         if not isinstance(value, Mapping):
             raise ContractError(f"must be a mapping, not {describe(value)}", path=path)
-        return freeze(cast("Mapping[str, Any]", value), path)
+        members = cast("Mapping[str, Any]", value)
+        return FrozenMapping(members) if is_flat(members) else freeze(members, path)
 
     return convert
 

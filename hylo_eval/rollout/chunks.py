@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -171,9 +172,15 @@ def takes_integers(space: Any) -> bool:
     return getattr(space, "dtype", None) is not None and np.dtype(space.dtype).kind in "iub"
 
 
+@lru_cache(maxsize=256)
+def _dtype_text(dtype: Any) -> str:
+    """With its byte order; numpy puts it together anew each time."""
+    return str(dtype)
+
+
 def action_layout(space: Any) -> ArrayLayout:
     """The layout of one action for the start event; ``unknown`` where there is no space."""
     if space is None:
         return array_layout((), "unknown")
     shape = action_shape(space)
-    return array_layout((), "text") if shape is None else array_layout(shape, str(space.dtype))
+    return array_layout((), "text") if shape is None else array_layout(shape, _dtype_text(space.dtype))

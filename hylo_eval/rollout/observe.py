@@ -26,6 +26,12 @@ def array_layout(shape: tuple[int, ...], dtype: str) -> ArrayLayout:
     return ArrayLayout(shape=shape, dtype=dtype)
 
 
+@lru_cache(maxsize=256)
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Its name; numpy puts it together anew each time."""
+    return dtype.name
+
+
 class ObservationView:
     """Splits observations into numbers and pictures as the first observation of the episode lays them out.
 
@@ -133,4 +139,4 @@ def _layout(key: Any, value: Any) -> ArrayLayout:
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise EnvError(f"the observation {key!r} is a {type(value).__name__}, not an array of numbers or text")
-    return array_layout(tuple(array.shape), array.dtype.name)
+    return array_layout(tuple(array.shape), dtype_name(array.dtype))

@@ -171,10 +171,10 @@ class TraceWriter:
             EvalError: The file cannot be written: a full disk, a folder that is gone.
         """
         self._stable.append(stable := orjson.dumps(end_form(event)))
-        self._drain()
+        self._hash_behaviour()
         behaviour = f"sha256:{self._behaviour.hexdigest()}"
         self._lines += _line(stable, {**event.volatile, "behaviour_sha256": behaviour})
-        self._drain(behaviour_done=True)
+        self._write_out()
         with self._refusing():
             if self._fsync:
                 os.fsync(self._open())
@@ -227,16 +227,21 @@ class TraceWriter:
         if self._pending > _DRAIN_BYTES:
             self._drain()
 
-    def _drain(self, *, behaviour_done: bool = False) -> None:
+    def _drain(self) -> None:
         """Hash and write what has gathered: a few large calls in place of four small ones a step."""
+        self._hash_behaviour()
+        self._write_out()
+
+    def _hash_behaviour(self) -> None:
+        self._stable.append(b"")
+        self._behaviour.update(b"\n".join(self._stable))
+        self._stable.clear()
+
+    def _write_out(self) -> None:
         if os.getpid() != self._pid:
             # An agent or simulator has forked, and its child came back here: two processes must not run on with one
             # trace. Nothing of the parent's may be flushed or closed on the way out.
             os._exit(1)
-        if not behaviour_done:
-            self._stable.append(b"")
-            self._behaviour.update(b"\n".join(self._stable))
-            self._stable.clear()
         data = b"".join(self._lines)
         self._lines.clear()
         self._pending = 0
