@@ -48,6 +48,7 @@ def test_what_packages_print_when_python_starts_is_not_the_answer(tmp_path: Path
 def test_another_state_of_the_sources_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One byte of one file is enough, though the version is the same; the fix installs this one there."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.chdir(tmp_path)  # `python -m pytest` imports from the working folder, and what is asked would too
     python = make_environment(tmp_path / "venv", hylo=copy_hylo(tmp_path / "hylo"))
     require_hylo(look_at(str(python)))
     seeds = tmp_path / "hylo" / "hylo_core" / "seeds.py"
