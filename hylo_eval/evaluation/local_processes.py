@@ -244,6 +244,8 @@ class LocalProcesses:
             # Also where one of them was none: what came before it counts.
             with work.queue.together():
                 states = [work.record(lease, outcome) for lease, outcome, _ in ended]
+                if seat.lease is not None and ended:
+                    work.queue.begin(seat.lease)
         for (lease, outcome, event), state in zip(ended, states, strict=True):
             if event.get("videos") is not None:
                 work.videos.add(VideoTally(**event["videos"]))

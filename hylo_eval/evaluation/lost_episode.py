@@ -19,10 +19,9 @@ from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.queue import Outcome, Result
 from hylo_eval.rollout.start import agent_seed, now
-from hylo_eval.traces.layout import RunFolder, episode_id
+from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
 from hylo_eval.traces.reader import read_trace
 from hylo_eval.traces.salvage import finish_for_lost_process
-from hylo_eval.traces.writer import PARTIAL
 
 TOLD_TO_STOP: Final = "was told to stop by a signal that the run itself did not get"
 

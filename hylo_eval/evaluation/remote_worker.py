@@ -21,8 +21,7 @@ from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.supervisor import WorkerProcess
-from hylo_eval.traces.layout import RunFolder, episode_id
-from hylo_eval.traces.writer import PARTIAL
+from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
 
 _POLL_SECONDS: Final = 0.2
 

@@ -24,9 +24,9 @@ from hylo_core.trace import (
 )
 from hylo_eval.errors import EnvError, EvalError
 from hylo_eval.traces.encoding import encode_value
+from hylo_eval.traces.layout import PARTIAL
 from hylo_eval.traces.start_form import encode_start
 
-PARTIAL: Final = ".partial"
 _OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY
 _DRAIN_BYTES: Final = 1 << 16
 _holds_null: Final = re.compile(b"null").search  # half the cost of `in`, which is a tenth of a step

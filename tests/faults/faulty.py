@@ -103,6 +103,21 @@ def hold() -> None:
 
 
 @fault
+def freeze() -> None:
+    """Have the run's own process be stopped, as by a scheduler that suspends a job."""
+    os.kill(os.getppid(), signal.SIGSTOP)
+    hold()
+
+
+@fault
+def behead() -> None:
+    """Have the run's own process be killed, and this one with it."""
+    (Path(os.environ[FOLDER]) / "reached").touch()
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(3600)
+
+
+@fault
 def stop() -> None:
     """Be told to end by somebody who is not the supervisor."""
     os.kill(os.getpid(), signal.SIGTERM)
