@@ -5,9 +5,9 @@ The loss of one that runs is counted, so that what ends its machine may do so on
 lost nothing. That it is begun is put on record along with the outcome of the episode before it, so for a moment the
 record is behind. A trace file of the attempt, which is there before the first reset, then says that it did begin.
 
-What is left is an episode that ends everything before it has a trace and before its beginning is on record. It cannot do
-so for ever: whoever holds something ahead also holds something begun, whose loss is counted and which goes to the back,
-and what stands first is begun with its claim.
+What is left is an episode that ends everything before it has a trace and before its beginning is on record. It cannot
+do so for ever: whoever holds something ahead also holds something begun, whose loss is counted and which goes to the
+back, and what stands first is begun with its claim.
 """
 
 from __future__ import annotations
