@@ -9,6 +9,7 @@
         ├── AgentError               the agent's fault
         ├── SafetyAbort              a safety filter stopped the episode
         ├── TraceError(path, line)   a trace that cannot be read
+        ├── DisturbedTrace           a trace that somebody else wrote into while it was written: its worker is lost
         ├── QueueError               the work queue refuses
         └── VerificationError(ref)   a verifier failed: its kind, its ref and the cause; never a reward of zero
 """
@@ -63,6 +64,10 @@ class AgentError(EvalError):
 
 class SafetyAbort(EvalError):
     """A safety filter stopped the episode."""
+
+
+class DisturbedTrace(EvalError):
+    """Somebody else wrote into a trace, or closed it, while it was written: what stands there is no record."""
 
 
 class TraceError(EvalError):

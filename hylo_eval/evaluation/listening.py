@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import selectors
 import time
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from hylo_eval.evaluation.seat import Seat
 from hylo_eval.evaluation.supervisor import WorkerProcess
+from hylo_eval.evaluation.worker_events import GARBLED, GONE, GarbledEvent
 
 STOPPED_SECONDS: Final = 5.0
 """A gap between two looks from which on this process must have been stopped itself."""
@@ -39,7 +39,10 @@ class Listening:
                 self._selector.unregister(descriptor)
 
     def wait(self, seconds: float) -> list[tuple[Seat, list[dict[str, Any]]]]:
-        """The events of each worker that has any, the last one of type ``gone`` where it is gone."""
+        """The events of each worker that has any.
+
+        The last one is of type ``gone`` where it is gone, and of type ``garbled`` where what it says is no event.
+        """
         found: dict[str, list[dict[str, Any]]] = {}
         for key, _ in self._selector.select(seconds):
             seat, is_event = key.data
@@ -50,11 +53,7 @@ class Listening:
                 if not process.read_output():
                     self._selector.unregister(process.output)
                 continue
-            events = found.setdefault(seat.name, [])
-            try:
-                events.extend(process.receive())
-            except EOFError:
-                events.append({"type": "gone"})
+            if not _extend(found.setdefault(seat.name, []), process):
                 self._selector.unregister(process.events)
         self._find_ended(found)
         now = time.monotonic()
@@ -77,6 +76,18 @@ class Listening:
                 continue
             self._selector.unregister(process.events)
             events = found.setdefault(seat.name, [])
-            with contextlib.suppress(EOFError):
-                events.extend(process.receive())
-            events.append({"type": "gone"})
+            if _extend(events, process):
+                events.append({"type": GONE})
+
+
+def _extend(events: list[dict[str, Any]], process: WorkerProcess) -> bool:
+    """Take what has arrived from a worker; False when nothing more is to be taken from it."""
+    try:
+        events.extend(process.receive())
+    except EOFError:
+        events.append({"type": GONE})
+        return False
+    except GarbledEvent as error:
+        events.append({"type": GARBLED, "what": error.message})
+        return False
+    return True

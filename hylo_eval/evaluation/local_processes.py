@@ -23,9 +23,9 @@ from hylo_eval.evaluation.phases import IDLE
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.seat import Seat
 from hylo_eval.evaluation.supervisor import WorkerProcess, refusal_of
+from hylo_eval.evaluation.worker_events import GARBLED, GONE, GarbledEvent, garbled_by
 from hylo_eval.evaluation.worker_limits import WorkerLimits, device_environment
-from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
-from hylo_eval.video.recorder import VideoTally
+from hylo_eval.queue import Heartbeat, Lease, Owner
 
 POLL_SECONDS: Final = 0.2
 """How often deadlines are looked at."""
@@ -80,13 +80,14 @@ class LocalProcesses:
         while True:
             process = self._start(seat, first)
             event = self._first_event(seat, process)
-            if event["type"] == "ready":
+            if event["type"] == "ready" and "setup" in event:
                 seat.ready, seat.task = True, first.id
                 self._setup = RunSetup.from_dict(event["setup"])
                 return self._setup, tuple(SpecDifference(**item) for item in event["differences"])
             if event["type"] == "refused":
                 raise refusal_of(event, self._python)
-            how, words = process.end(), process.last_words()
+            how = process.end() if event["type"] == GONE else str(garbled_by(event))
+            words = process.last_words()
             self._vacate(seat)
             seat.failed_starts += 1
             if seat.failed_starts >= MAX_FAILED_STARTS:
@@ -197,12 +198,16 @@ class LocalProcesses:
             self._lose(work, seat, phase=breach.phase, what=what, breached=seat.ready and not seat.leaving)
 
     def _take_all(self, work: Work, seat: Seat, events: Sequence[Mapping[str, Any]]) -> None:
-        for are_outcomes, group in groupby(events, lambda event: event["type"] == "outcome"):
-            if are_outcomes:
-                self._settle(work, seat, [*group])
-                continue
-            for event in group:
-                self._take(work, seat, event)
+        try:
+            for are_outcomes, group in groupby(events, lambda event: event["type"] == "outcome"):
+                if are_outcomes:
+                    self._settle(work, seat, [*group])
+                    continue
+                for event in group:
+                    self._take(work, seat, event)
+        except GarbledEvent as error:
+            # Nothing that this worker says is to be believed any more, nor what it has written about its phase.
+            self._lose(work, seat, phase="step", what=error.message, breached=False)
 
     def _lose_cancelled(self, work: Work, seat: Seat) -> None:
         """A signal reached a worker and not this process: no operator sent it, its own agent or simulator may have."""
@@ -212,7 +217,7 @@ class LocalProcesses:
 
     def _take(self, work: Work, seat: Seat, event: Mapping[str, Any]) -> None:
         kind = event["type"]
-        if kind == "gone":
+        if kind == GONE:
             self._gone(work, seat)
         elif kind == "ready":
             self._read_ready(seat, event)
@@ -227,35 +232,32 @@ class LocalProcesses:
         elif kind in ("fault", "refused"):
             raise refusal_of(event, self._python)
         else:
-            raise seat.misplaced(event)
+            raise garbled_by(event)
 
     def _settle(self, work: Work, seat: Seat, events: Sequence[Mapping[str, Any]]) -> None:
-        """Commit outcomes that have come in one go, in one transaction."""
-        ended: list[tuple[Lease, Outcome, Mapping[str, Any]]] = []
-        try:
-            for event in events:
-                if seat.is_of_withdrawn(event):
-                    continue
-                if seat.lease is None or not seat.expects(event):
-                    raise seat.misplaced(event)
-                ended.append((seat.lease, seat.outcome_of(event, seat.lease), event))
-                seat.advance()
-        finally:
-            # Also where one of them was none: what came before it counts.
-            with work.queue.together():
-                states = [work.record(lease, outcome) for lease, outcome, _ in ended]
-        for (lease, outcome, event), state in zip(ended, states, strict=True):
-            if event.get("videos") is not None:
-                work.videos.add(VideoTally(**event["videos"]))
-            work.tell(lease, outcome, state)
-            seat.episodes, seat.pace = seat.episodes + 1, outcome.seconds
+        """Commit outcomes that have come in one go, in one transaction.
+
+        Raises:
+            GarbledEvent: One of them was none; what came before it counts.
+        """
+        ended, garbled = seat.take_outcomes(events)
+        with work.queue.together():
+            states = [work.record(each.lease, each.outcome) for each in ended]
+            if seat.lease is not None and ended:
+                work.queue.begin(seat.lease)
+        for each, state in zip(ended, states, strict=True):
+            work.videos.add(each.videos)
+            work.tell(each.lease, each.outcome, state)
+            seat.episodes, seat.pace = seat.episodes + 1, each.outcome.seconds
             self._losses.forget()
-            if outcome.status in INFRASTRUCTURE:
+            if each.outcome.status in INFRASTRUCTURE:
                 seat.task = None
             if state is None:  # this process was stopped, and others have taken over what it held
                 self._withdraw(work, seat)
-            if self._limits.exceeded(seat.episodes, event.get("resident_bytes")):
+            if self._limits.exceeded(seat.episodes, each.resident_bytes):
                 self._dismiss(seat)
+        if garbled is not None:
+            raise garbled
 
     def _gone(self, work: Work, seat: Seat) -> None:
         if seat.leaving and (seat.lease is None or seat.cancelled is not None):
@@ -308,9 +310,16 @@ class LocalProcesses:
                     seat.process.end()
 
     def _take_last(self, work: Work, seat: Seat, event: Mapping[str, Any]) -> None:
-        if event["type"] == "outcome":
-            self._settle(work, seat, [event])
-        elif event["type"] == "gone":
+        try:
+            if event["type"] == "outcome" and seat.lease is not None:
+                self._settle(work, seat, [event])
+            elif event["type"] == GONE:
+                self._give_back(work, seat)
+            elif event["type"] == GARBLED:
+                raise garbled_by(event)
+        except GarbledEvent:
+            if seat.process is not None:
+                seat.process.end()
             self._give_back(work, seat)
 
     def _give_back(self, work: Work, seat: Seat) -> None:

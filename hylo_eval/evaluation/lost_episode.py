@@ -12,17 +12,16 @@ import attrs
 from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance
 from hylo_core.trace import BenchmarkRef, EpisodeStart, EpisodeStatus, ErrorEvent
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evaluation.outcomes import describe_failure
 from hylo_eval.evaluation.phases import blame_for_breach
 from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.queue import Outcome, Result
 from hylo_eval.rollout.start import agent_seed, now
-from hylo_eval.traces.layout import RunFolder, episode_id
+from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
 from hylo_eval.traces.reader import read_trace
 from hylo_eval.traces.salvage import finish_for_lost_process
-from hylo_eval.traces.writer import PARTIAL
 
 TOLD_TO_STOP: Final = "was told to stop by a signal that the run itself did not get"
 
@@ -76,7 +75,10 @@ class LostEpisodes:
         finished = _outcome_of_finished(instance, attempt, self.run, loss)
         if finished is not None:
             return None if finished.status == EpisodeStatus.CANCELLED else finished
-        return None if loss.phase == "close" else self.outcome(instance, attempt, loss)
+        path = self.run.trace(episode_id(instance.key, attempt))
+        if loss.phase == "close" and not path.with_name(path.name + PARTIAL).exists():
+            return None
+        return self.outcome(instance, attempt, loss)
 
     def outcome_of_told_to_stop(self, instance: TaskInstance, attempt: int, loss: Loss) -> Outcome:
         """What an attempt came to whose worker said that it was stopped, although nobody had stopped the run.
@@ -168,7 +170,12 @@ def _outcome_of_finished(instance: TaskInstance, attempt: int, run: RunFolder, l
     path = run.trace(episode_id(instance.key, attempt))
     if not path.exists():
         return None
-    trace = read_trace(path)
+    try:
+        trace = read_trace(path)
+    except TraceError:
+        # Its worker's agent wrote there too. What is whole of it is kept where it is finished anew.
+        path.rename(path.with_name(path.name + PARTIAL))
+        return None
     if trace.end is None:
         return None
     return Outcome(

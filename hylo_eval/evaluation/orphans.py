@@ -13,8 +13,7 @@ import attrs
 
 from hylo_eval.errors import EvalError
 from hylo_eval.queue import Lease
-from hylo_eval.traces.layout import RunFolder, episode_id
-from hylo_eval.traces.writer import PARTIAL
+from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
 
 _TRACE: Final = ".jsonl"
 # What is written beside its final name and renamed; the number is that of the process.

@@ -6,6 +6,8 @@ to do before it did it, and the supervisor reads that without asking.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import mmap
 import os
 import struct
@@ -28,6 +30,12 @@ _CODES: Final[dict[str, int]] = {name: code for code, name in enumerate(PHASE_NA
 _LAYOUT: Final = struct.Struct("=qdq")
 _WITHDRAWN: Final = struct.Struct("=q")
 """Stands behind the phase, and is written by the supervisor."""
+
+# From <linux/fcntl.h>; Python names the last one from 3.13 on.
+_ADD_SEALS: Final = 1033
+_SEAL_SHRINK: Final = 0x2
+_SEAL_GROW: Final = 0x4
+_SEAL_FUTURE_WRITE: Final = 0x10
 
 
 @attrs.frozen
@@ -57,12 +65,18 @@ class PhaseBoard:
     def create(cls) -> Self:
         """A new board, as the supervisor makes it."""
         if hasattr(os, "memfd_create"):
-            descriptor = os.memfd_create("hylo-phase")
+            descriptor = os.memfd_create("hylo-phase", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         else:
             descriptor, name = tempfile.mkstemp(prefix="hylo-phase-")
             os.unlink(name)  # noqa: PTH108 - the descriptor is all that is needed of it
         os.ftruncate(descriptor, _LAYOUT.size + _WITHDRAWN.size)
+        # A worker that cut it would have its supervisor die at the next look.
+        _seal(descriptor, _SEAL_SHRINK | _SEAL_GROW)
         return cls(descriptor)
+
+    def close_to_others(self) -> None:
+        """Let nobody write here any more who has not done so yet: whoever writes to any descriptor finds this one."""
+        _seal(self.descriptor, _SEAL_FUTURE_WRITE)
 
     def enter(self, phase: str) -> None:
         """Write that a phase begins; several times a step, so it costs little."""
@@ -73,7 +87,10 @@ class PhaseBoard:
         """What is written now; a worker can be caught between two of the values, so look twice before acting on it."""
         found: tuple[int, float, int] = _LAYOUT.unpack_from(self._memory, 0)
         sequence, since, code = found
-        # The worker's memory is not to be trusted: its agent may have written anything here.
+        # The worker's memory is not to be trusted: its agent may have written anything here. What says that it began
+        # later than now would never be late.
+        if not since <= time.monotonic():
+            since = 0.0
         return PhaseReading(sequence, since, PHASE_NAMES[int(code)] if 0 <= code < len(PHASE_NAMES) else IDLE)
 
     def withdraw(self, number: int) -> None:
@@ -89,6 +106,12 @@ class PhaseBoard:
         """Give the memory back."""
         self._memory.close()
         os.close(self.descriptor)
+
+
+def _seal(descriptor: int, seals: int) -> None:
+    """Forbid what seals name; where files know no seals, nothing is forbidden."""
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(descriptor, _ADD_SEALS, seals)
 
 
 SHORTEST_DEADLINE: Final = 0.2

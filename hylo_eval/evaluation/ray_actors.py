@@ -32,8 +32,7 @@ from hylo_eval.evaluation.supervisor import refusal_of
 from hylo_eval.evaluation.worker_limits import WorkerLimits
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
 from hylo_eval.traces.files import write_once
-from hylo_eval.traces.layout import episode_id
-from hylo_eval.traces.writer import PARTIAL
+from hylo_eval.traces.layout import PARTIAL, episode_id
 
 _WAIT_SECONDS: Final = 0.5
 _CONNECT_SECONDS: Final = 10.0

@@ -21,8 +21,8 @@ from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.supervisor import WorkerProcess
-from hylo_eval.traces.layout import RunFolder, episode_id
-from hylo_eval.traces.writer import PARTIAL
+from hylo_eval.evaluation.worker_events import DISTURBED, GarbledEvent, garbled_by
+from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
 
 _POLL_SECONDS: Final = 0.2
 
@@ -120,9 +120,13 @@ class RemoteWorker:
                         selector.unregister(process.output)
                 try:
                     for event in process.receive():
+                        if event["type"] == DISTURBED:
+                            raise garbled_by(event)
                         return event
                 except EOFError:
                     return self._lost(process, process.board.read().phase, breached=False)
+                except GarbledEvent as error:
+                    return self._lost(process, "step", breached=False, what=error.message)
                 breach = process.breach(self._deadlines, time.monotonic())
                 if breach is not None:
                     what = f"outlasted its deadline of {breach.deadline:g} s in {breach.phase}"

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from hylo_eval.errors import EvalError, QueueError
+from hylo_eval.errors import QueueError
 from hylo_eval.evaluation.supervisor import WorkerProcess
+from hylo_eval.evaluation.worker_events import GarbledEvent, garbled_by, videos_of
 from hylo_eval.queue import Lease, Outcome
 from hylo_eval.traces.layout import episode_id
+from hylo_eval.video.recorder import VideoTally
+
+
+@attrs.frozen
+class EndedEpisode:
+    """What a worker has said of an episode that it ended.
+
+    Attributes:
+        lease: What it worked on.
+        outcome: What it came to.
+        videos: What was recorded.
+        resident_bytes: How much memory its process holds; anything, if it is not to be believed.
+    """
+
+    lease: Lease
+    outcome: Outcome
+    videos: VideoTally
+    resident_bytes: object
 
 
 @attrs.define
@@ -71,11 +90,27 @@ class Seat:
         self.ahead.clear()
         return held
 
+    def take_outcomes(self, events: Sequence[Mapping[str, Any]]) -> tuple[list[EndedEpisode], GarbledEvent | None]:
+        """The episodes that events tell the outcomes of, up to one that tells of none; and what is wrong there."""
+        ended: list[EndedEpisode] = []
+        try:
+            for event in events:
+                if self.is_of_withdrawn(event):
+                    continue
+                if self.lease is None or not self.expects(event):
+                    return ended, garbled_by(event)
+                outcome, videos = self.outcome_of(event, self.lease), videos_of(event)
+                ended.append(EndedEpisode(self.lease, outcome, videos, event.get("resident_bytes")))
+                self.advance()
+        except GarbledEvent as error:
+            return ended, error
+        return ended, None
+
     def expects(self, event: Mapping[str, Any]) -> bool:
         """Whether an outcome can be of what it works on."""
         if self.lease is None or event.get("attempt") != self.lease.attempt:
             return False
-        return event.get("number", self.number) == self.number
+        return event["number"] == self.number
 
     def is_of_withdrawn(self, event: Mapping[str, Any]) -> bool:
         """Whether an event is of an episode that was given back while the worker was about to begin it."""
@@ -87,17 +122,12 @@ class Seat:
         """The outcome that an event tells of.
 
         Raises:
-            EvalError: It is none, or that of another episode.
+            GarbledEvent: It is none, or that of another episode.
         """
-        recorded: Any = event.get("outcome")
         try:
-            outcome = Outcome(**recorded, worker=self.name)
+            outcome = Outcome(**event["outcome"], worker=self.name)
         except (TypeError, QueueError) as error:
-            raise EvalError(f"{self.name} sent an outcome that is none: {error}") from error
+            raise GarbledEvent("sent an outcome that is none") from error
         if outcome.trace not in ("", f"episodes/{episode_id(lease.key, lease.attempt)}.jsonl"):
-            raise EvalError(f"{self.name} sent the outcome of another episode than {lease.key}: {outcome.trace}")
+            raise GarbledEvent("sent the outcome of another episode")
         return outcome
-
-    def misplaced(self, event: Mapping[str, Any]) -> EvalError:
-        """What to say of an event that does not belong where it came."""
-        return EvalError(f"{self.name} sent the event {event['type']!r} where none belongs")

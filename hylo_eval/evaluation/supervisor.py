@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import attrs
 import orjson
@@ -20,6 +20,7 @@ from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.errors import EnvUnready, EvalError
 from hylo_eval.evaluation.phases import IDLE, Deadlines, PhaseBoard, PhaseReading
 from hylo_eval.evaluation.recipe import Recipe
+from hylo_eval.evaluation.worker_events import GarbledEvent, parse_event
 from hylo_eval.evaluation.worker_process import BOARD_VARIABLE, EVENTS_VARIABLE
 from hylo_eval.interpreters.own import hylo_version, is_own, safe_path, source_digest
 
@@ -174,7 +175,7 @@ class WorkerProcess:
 
         Raises:
             EOFError: There will be no more: the process is gone, or has closed its end.
-            EvalError: What arrived is no event.
+            GarbledEvent: What arrived is no event; nothing that follows is to be believed.
         """
         ended = False
         for _ in range(_READS_A_LOOK):
@@ -189,13 +190,13 @@ class WorkerProcess:
         while (end := self._buffer.find(b"\n")) >= 0:
             line = bytes(self._buffer[:end])
             del self._buffer[: end + 1]
-            event = _event(line, self.name)
+            event = parse_event(line)
             if event["type"] in {"outcome", "cancelled", "skipped"}:
                 self._outstanding = max(0, self._outstanding - 1)
                 self._assigned = time.monotonic() if self._outstanding else None
             yield event
         if len(self._buffer) > MAX_EVENT_BYTES:
-            raise EvalError(f"{self.name} sent an event of more than {MAX_EVENT_BYTES} bytes")
+            raise GarbledEvent(f"sent an event of more than {MAX_EVENT_BYTES} bytes")
         if ended:
             raise EOFError
 
@@ -322,14 +323,3 @@ def describe_exit(code: int) -> str:
         name = f"signal {-code}"
     hint = " (the system's memory may have run out)" if name == "SIGKILL" else ""
     return f"{name}{hint}"
-
-
-def _event(line: bytes, name: str) -> dict[str, Any]:
-    try:
-        event = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise EvalError(f"{name} sent what is no event: {error}") from None
-    members = cast("dict[str, Any]", event)
-    if not isinstance(event, dict) or not isinstance(members.get("type"), str):
-        raise EvalError(f"{name} sent what is no event")
-    return members

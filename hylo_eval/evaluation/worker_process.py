@@ -7,7 +7,7 @@ and events are JSON lines (:mod:`hylo_eval.evaluation.recipe` says what the firs
 command         ``setup`` (recipe, first task to open or none), ``task`` (a TaskSpec),
                 ``episode`` (number, task id, seed, episode_index, split, attempt), ``stop``
 event           ``ready`` (setup, differences), ``refused``, ``outcome``, ``cancelled``,
-                ``skipped``, ``fault``
+                ``skipped``, ``disturbed``, ``fault``
 ==============  ==========================================================================
 
 Several episodes may stand in the pipe; those that the supervisor withdraws meanwhile are skipped.
@@ -32,7 +32,7 @@ import orjson
 
 from hylo_core.errors import HyloError, clean_text, describe_error
 from hylo_core.task import TaskInstance, TaskSpec
-from hylo_eval.errors import EnvUnready, EvalError
+from hylo_eval.errors import DisturbedTrace, EnvUnready, EvalError
 from hylo_eval.evaluation.executor import close_agent
 from hylo_eval.evaluation.outcomes import outcome_of
 from hylo_eval.evaluation.phases import IDLE, PhaseBoard
@@ -40,6 +40,7 @@ from hylo_eval.evaluation.preflight import preflight
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.stopping import StopRequest
 from hylo_eval.evaluation.worker import MadeWorker, Worker, make_worker
+from hylo_eval.evaluation.worker_events import DISTURBED
 from hylo_eval.interpreters.own import hylo_version, source_digest
 from hylo_eval.rollout.memory import resident_bytes
 from hylo_eval.video.recorder import VideoRecorder, make_recorder
@@ -62,6 +63,7 @@ def main() -> NoReturn:
         events=int(os.environ.pop(EVENTS_VARIABLE)),
         board=PhaseBoard(int(os.environ.pop(BOARD_VARIABLE))),
     )
+    process.board.close_to_others()
     # Whoever reads standard input meanwhile must not take the commands away.
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -163,6 +165,11 @@ class _Process:
         except KeyboardInterrupt:
             self._send({"type": "cancelled"})
             return False
+        except DisturbedTrace:
+            # Whoever writes there writes elsewhere too: this process cannot be trusted, another one can.
+            traceback.print_exc()
+            self._send({"type": DISTURBED})
+            return False
         except EvalError as error:
             self._send({"type": "fault", **_described(error)})
             return False
@@ -191,8 +198,13 @@ class _Process:
             data = memoryview(orjson.dumps(event) + b"\n")
         except TypeError as error:
             raise EvalError(f"what agent or environment say of themselves is no JSON: {error}") from error
-        while data:
-            data = data[os.write(self.events, data) :]
+        try:
+            while data:
+                data = data[os.write(self.events, data) :]
+        except OSError:
+            # Somebody has closed this end of the pipe, or its number is another file's now: nobody hears this process.
+            traceback.print_exc()
+            _leave(1)
 
 
 def _refuse_other_hylo(wanted: Mapping[str, str]) -> None:

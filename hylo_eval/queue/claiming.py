@@ -1,4 +1,14 @@
-"""Who gets which item: lost leases first go back to the queue, then the best pending item is taken."""
+"""Who gets which item: lost leases first go back to the queue, then the best pending item is taken.
+
+A lease is of an episode that runs, or of one that is to run soon: a worker whose episodes are short holds some ahead.
+The loss of one that runs is counted, so that what ends its machine may do so only so often; one that was not begun has
+lost nothing. That it is begun is put on record along with the outcome of the episode before it, so for a moment the
+record is behind. A trace file of the attempt, which is there before the first reset, then says that it did begin.
+
+What is left is an episode that ends everything before it has a trace and before its beginning is on record. It cannot
+do so for ever: whoever holds something ahead also holds something begun, whose loss is counted and which goes to the
+back, and what stands first is begun with its claim.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +19,7 @@ from hylo_eval.queue.values import Ending, Outcome, State
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable
 
     from hylo_eval.queue.owner import Machine, Owner
     from hylo_eval.queue.settings import Rules
@@ -19,9 +30,13 @@ OTHER_HOST_SLACK_SECONDS = 600.0
 LOST_STATUS = "worker_lost"
 """The status of an attempt whose lease was lost."""
 
+RELEASED_STATUS = "cancelled"
+"""The status of an attempt that was given back before it had an outcome."""
+
 _LEASED = """
-SELECT leases.position, leases.attempt, leases.claimed_at, leases.expires, leases.expires_wall, owners.*
-FROM leases LEFT JOIN owners ON owners.number = leases.owner ORDER BY leases.position
+SELECT leases.position, key, leases.attempt, begun, leases.claimed_at, leases.expires, leases.expires_wall, owners.*
+FROM leases JOIN items ON items.position = leases.position LEFT JOIN owners ON owners.number = leases.owner
+ORDER BY leases.position
 """
 _CHOSEN = "SELECT items.position, key, name, attempt FROM items JOIN tasks ON tasks.id = items.task "
 _LOWEST = _CHOSEN + "WHERE state = 'pending' ORDER BY items.position LIMIT 1"
@@ -33,7 +48,10 @@ INSERT OR IGNORE INTO owners (id, host, pid, boot_id, started, pid_namespace) VA
 """
 _TAKE = "UPDATE items SET state = 'leased', attempt = ? WHERE position = ?"
 _ADD_LEASE = """
-INSERT INTO leases (position, attempt, owner, claimed_at, expires, expires_wall) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO leases (position, attempt, owner, claimed_at, expires, expires_wall, begun) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_BEGIN = """
+UPDATE leases SET begun = 1 WHERE position = ? AND attempt = ? AND owner = (SELECT number FROM owners WHERE id = ?)
 """
 _ADD_ATTEMPT = """
 INSERT INTO attempts (position, attempt, owner, ending, ended_at, status, trace, trace_sha256, behaviour_sha256,
@@ -52,21 +70,37 @@ _FAILURES = "SELECT failures FROM items WHERE position = ?"
 _LOSSES = f"SELECT position, COUNT(*) FROM attempts WHERE ending = '{Ending.LOST}' GROUP BY position"  # noqa: S608 - ours
 
 
-def recover(connection: sqlite3.Connection, machine: Machine, rules: Rules) -> None:
-    """Take the items of lost leases back; losses are counted apart from failures that somebody saw."""
+def recover(
+    connection: sqlite3.Connection, machine: Machine, rules: Rules, left_a_trace: Callable[[str, int], bool]
+) -> None:
+    """Take the items of lost leases back; losses are counted apart from failures that somebody saw.
+
+    Args:
+        connection: In a transaction that may write.
+        machine: What is known of time and processes.
+        rules: When a lease ends and when an item is given up.
+        left_a_trace: Whether an attempt, by key and number, has begun to write its trace.
+    """
     losses: dict[int, int] | None = None
-    for position, attempt, claimed_at, expires, expires_wall, *columns in connection.execute(_LEASED).fetchall():
-        owner = owner_of(columns)
-        reason = lost_because(owner, expires, expires_wall, machine, rules)
-        if reason:
-            started = claimed_at if isinstance(claimed_at, float) else 0.0
-            seconds = max(0.0, machine.wall_seconds() - started) if started else 0.0
-            outcome = Outcome.without_trace(LOST_STATUS, reason, started_at=started, seconds=seconds)
-            if losses is None:
-                losses = dict(connection.execute(_LOSSES).fetchall())
-            abstains = losses.get(position, 0) + 1 >= rules.max_losses
-            now = machine.wall_seconds()
-            _fail(connection, position, attempt, columns[0], outcome, now, Ending.LOST, abstains=abstains)
+    leased = connection.execute(_LEASED).fetchall()
+    for position, key, attempt, begun, claimed_at, expires, expires_wall, *columns in leased:
+        reason = lost_because(owner_of(columns), expires, expires_wall, machine, rules)
+        if not reason:
+            continue
+        now = machine.wall_seconds()
+        started = claimed_at if isinstance(claimed_at, float) else 0.0
+        seconds = max(0.0, now - started) if started else 0.0
+        if begun == 0 and not left_a_trace(key, attempt):
+            what = f"taken ahead and never begun: {reason}"
+            outcome = Outcome.without_trace(RELEASED_STATUS, what, started_at=started, seconds=seconds)
+            record(connection, position, attempt, columns[0], Ending.RELEASED, outcome, now)
+            give_back(connection, position)
+            continue
+        outcome = Outcome.without_trace(LOST_STATUS, reason, started_at=started, seconds=seconds)
+        if losses is None:
+            losses = dict(connection.execute(_LOSSES).fetchall())
+        abstains = losses.get(position, 0) + 1 >= rules.max_losses
+        _fail(connection, position, attempt, columns[0], outcome, now, Ending.LOST, abstains=abstains)
 
 
 def lost_because(owner: Owner | None, expires: object, expires_wall: object, machine: Machine, rules: Rules) -> str:
@@ -126,13 +160,25 @@ def add_owner(connection: sqlite3.Connection, owner: Owner) -> int:
 
 
 def take(
-    connection: sqlite3.Connection, position: int, attempt: int, owner: int, machine: Machine, rules: Rules
+    connection: sqlite3.Connection,
+    position: int,
+    attempt: int,
+    owner: int,
+    machine: Machine,
+    rules: Rules,
+    *,
+    begun: bool,
 ) -> float:
-    """Lease a pending item; returns when the lease ends."""
+    """Lease a pending item, to begin it now or later; returns when the lease ends."""
     wall, expires = machine.wall_seconds(), machine.seconds() + rules.lease_seconds
     connection.execute(_TAKE, (attempt, position))
-    connection.execute(_ADD_LEASE, (position, attempt, owner, wall, expires, wall + rules.lease_seconds))
+    connection.execute(_ADD_LEASE, (position, attempt, owner, wall, expires, wall + rules.lease_seconds, int(begun)))
     return expires
+
+
+def mark_begun(connection: sqlite3.Connection, position: int, attempt: int, owner: str) -> None:
+    """Put on record that what was taken ahead is begun now; nothing happens where the lease is over."""
+    connection.execute(_BEGIN, (position, attempt, owner))
 
 
 def record(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -19,8 +20,8 @@ from hylo_eval.queue.file_system import refuse_network_file_system
 from hylo_eval.queue.owner import Machine, Owner
 from hylo_eval.queue.rows import ATTEMPTS, LEASES, RECENT, RESULTS, attempt_of, lease_of, result_of
 from hylo_eval.queue.settings import CodeChange, Rules, Settings, differs_in_code, read_settings
-from hylo_eval.queue.tables import migrate, newest_version, version_of
-from hylo_eval.queue.trace_check import Demotion, fault_of
+from hylo_eval.queue.tables import OLDEST_READABLE, migrate, newest_version, version_of
+from hylo_eval.queue.trace_check import RECENT_SECONDS, Demotion, fault_of, first_recent, left_a_trace
 from hylo_eval.queue.values import Attempt, Ending, Item, Lease, Outcome, Result, State
 
 if TYPE_CHECKING:
@@ -31,12 +32,6 @@ Row = TypeVar("Row")
 LIVENESS_SECONDS = 1.0
 """How often a queue with pending items looks for lost leases; without pending items, every claim does."""
 
-RECENT_SECONDS = 300.0
-"""How long before the last recorded end an end counts as recent: longer than any system keeps writes in memory."""
-
-RECENT_ENDS = 100
-"""How many ends count as recent whatever the clock says: it may have jumped."""
-
 _HOLDER = """
 SELECT number FROM leases JOIN owners ON number = owner JOIN items ON items.position = leases.position
 WHERE leases.position = ? AND key = ? AND leases.attempt = ? AND id = ? AND expires > ?
@@ -45,7 +40,6 @@ _RENEW = """
 UPDATE leases SET expires = ?, expires_wall = ?
 WHERE owner = (SELECT number FROM owners WHERE id = ?) AND expires > ?
 """
-_ENDS = "SELECT id, ended_at FROM attempts ORDER BY id DESC"
 _DEMOTE_ATTEMPT = "UPDATE attempts SET ending = ?, error = ? WHERE id = ?"
 _DEMOTE_ITEM = "UPDATE items SET state = 'pending', result = NULL WHERE position = ?"
 
@@ -194,19 +188,22 @@ class RunQueue:
             task = self._task(connection, prefer)
             chosen = claiming.choose(connection, task, in_order=in_order)
             if chosen is None and not looked:
-                claiming.recover(connection, machine, rules)
+                self._recover(connection)
                 chosen = claiming.choose(connection, task, in_order=in_order)
             if chosen is None:
                 return None
             position, key, name, attempts = chosen
             number = self._owners.get(owner.id) or claiming.add_owner(connection, owner)
-            expires = claiming.take(connection, position, attempts + 1, number, machine, rules)
+            expires = claiming.take(connection, position, attempts + 1, number, machine, rules, begun=True)
             lease = Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
         self._owners[owner.id] = number
         return lease
 
     def claim_more(self, owner: Owner, task: str, count: int) -> list[Lease]:
-        """Lease up to so many further items of a task, in one transaction: for whoever holds one of them already."""
+        """Lease up to so many further items of a task, in one transaction: for whoever runs one of them already.
+
+        They are to be begun later, each with :meth:`begin`: until then their loss is nobody's, and not counted.
+        """
         rules, machine = self._settings.rules, self._machine
         leases: list[Lease] = []
         with self._file.writing() as connection:
@@ -214,11 +211,16 @@ class RunQueue:
             known = self._task(connection, task)
             found = [] if known is None else claiming.more_of_task(connection, known, count)
             for position, key, name, attempts in found:
-                expires = claiming.take(connection, position, attempts + 1, number, machine, rules)
+                expires = claiming.take(connection, position, attempts + 1, number, machine, rules, begun=False)
                 leases.append(
                     Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
                 )
         return leases
+
+    def begin(self, lease: Lease) -> None:
+        """Put on record that what was claimed ahead is begun, best along with the outcome of the one before it."""
+        with self._file.writing() as connection:
+            claiming.mark_begun(connection, lease.position, lease.attempt, lease.owner)
 
     @contextmanager
     def together(self) -> Generator[None]:
@@ -268,7 +270,7 @@ class RunQueue:
     def release(self, lease: Lease) -> bool:
         """The operator stopped it: pending again at its old place, and no failure; False when the lease is over."""
         now = self._machine.wall_seconds()
-        outcome = Outcome.without_trace("cancelled", "released before it ended", started_at=now)
+        outcome = Outcome.without_trace(claiming.RELEASED_STATUS, "released before it ended", started_at=now)
         with self._file.writing() as connection:
             owner = self._holder(connection, lease)
             if owner is None:
@@ -297,7 +299,7 @@ class RunQueue:
             What was demoted, in declared order.
         """
         with self._file.reading() as connection:
-            first = _first_recent(connection, seconds)
+            first = first_recent(connection, seconds)
         results = self._rows(result_of, RECENT, (first,))
         faults = [(result.key, fault_of(result.outcome, Path(folder))) for result in results if result.outcome]
         found = tuple(Demotion(key=key, reason=fault) for key, fault in faults if fault)
@@ -344,8 +346,12 @@ class RunQueue:
         if 0 <= now - self._looked_at < LIVENESS_SECONDS:
             return False
         self._looked_at = now
-        claiming.recover(connection, self._machine, self._settings.rules)
+        self._recover(connection)
         return True
+
+    def _recover(self, connection: sqlite3.Connection) -> None:
+        began = partial(left_a_trace, self.path.parent)
+        claiming.recover(connection, self._machine, self._settings.rules, began)
 
     def _task(self, connection: sqlite3.Connection, name: str | None) -> int | None:
         """The number of a task; None when there is no such task. Tasks never change."""
@@ -372,22 +378,12 @@ def _open_tables(file: QueueFile) -> Settings:
     with file.explained():
         connection = file.connection()
         if version_of(connection) < newest_version():
-            if not file.writable:
+            if not file.writable and version_of(connection) < OLDEST_READABLE:
                 raise QueueError("its tables are of an older Hylo", fix="continue the run once, which renews them")
-            with file.writing() as writer:
-                migrate(writer)
+            if file.writable:
+                with file.writing() as writer:
+                    migrate(writer)
         return read_settings(connection)
-
-
-def _first_recent(connection: sqlite3.Connection, seconds: float) -> int:
-    """The number of the first attempt that counts as recent; attempts are numbered in the order of their ends."""
-    first, last = 1, None
-    for count, (number, ended_at) in enumerate(connection.execute(_ENDS)):
-        last = ended_at if last is None else last
-        if count >= RECENT_ENDS and ended_at < last - seconds:
-            break
-        first = number
-    return first
 
 
 def _demote(connection: sqlite3.Connection, key: str, reason: str) -> bool:

@@ -86,9 +86,12 @@ def _create_leases_and_attempts(database: Any) -> None:
             "claimed_at": float,
             "expires": float,
             "expires_wall": float,
+            "begun": int,
         },
         pk="position",
-        not_null={"attempt", "owner", "claimed_at", "expires", "expires_wall"},
+        not_null={"attempt", "owner", "claimed_at", "expires", "expires_wall", "begun"},
+        # Also of what is written by an older Hylo that has the file open: what is not known counts as begun.
+        defaults={"begun": 1},
     )
     database["attempts"].create(
         {
@@ -129,8 +132,16 @@ def create_indexes(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {newest_version()}")
 
 
-MIGRATIONS: tuple[Callable[[Any], None], ...] = ()
+def _tell_begun_leases(database: Any) -> None:
+    """Version 2 knows which leases are of episodes that were begun; before it, every lost one was counted."""
+    database["leases"].add_column("begun", int, not_null_default=1)
+
+
+MIGRATIONS: tuple[Callable[[Any], None], ...] = (_tell_begun_leases,)
 """Each takes the sqlite-utils database of version 1, 2, ... to the next one."""
+
+OLDEST_READABLE = 1
+"""Readers take files from this version on as they are: what is newer in them is for whoever claims."""
 
 
 def newest_version() -> int:

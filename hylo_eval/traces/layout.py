@@ -20,6 +20,9 @@ _SLUG_LENGTH = 80
 EPISODES: Final = "episodes"
 """The folder of a run's traces."""
 
+PARTIAL: Final = ".partial"
+"""What the name of a trace ends with until it is whole."""
+
 
 @lru_cache(maxsize=1024)
 def episode_id(key: str, attempt: int) -> str:

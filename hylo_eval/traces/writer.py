@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -22,11 +23,11 @@ from hylo_core.trace import (
     SafetyEvent,
     StepEvent,
 )
-from hylo_eval.errors import EnvError, EvalError
+from hylo_eval.errors import DisturbedTrace, EnvError, EvalError
 from hylo_eval.traces.encoding import encode_value
+from hylo_eval.traces.layout import PARTIAL
 from hylo_eval.traces.start_form import encode_start
 
-PARTIAL: Final = ".partial"
 _OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY
 _DRAIN_BYTES: Final = 1 << 16
 _holds_null: Final = re.compile(b"null").search  # half the cost of `in`, which is a tenth of a step
@@ -168,6 +169,7 @@ class TraceWriter:
         The end event's own ``volatile`` gains ``behaviour_sha256``, which a reader checks.
 
         Raises:
+            DisturbedTrace: Somebody in this process has written there too, or has closed the file.
             EvalError: The file cannot be written: a full disk, a folder that is gone.
         """
         self._stable.append(stable := orjson.dumps(end_form(event)))
@@ -176,6 +178,8 @@ class TraceWriter:
         self._lines += _line(stable, {**event.volatile, "behaviour_sha256": behaviour})
         self._write_out()
         with self._refusing():
+            if os.fstat(self._open()).st_size != self._size:
+                raise self._disturbed()
             if self._fsync:
                 os.fsync(self._open())
             self._close()
@@ -206,7 +210,15 @@ class TraceWriter:
         except OSError as error:
             raise self._unwritable(error) from error
 
+    def _disturbed(self) -> DisturbedTrace:
+        return DisturbedTrace(
+            f"the trace {self._partial} holds more or less than was written to it, or was closed",
+            fix="have the agent and the environment leave descriptors alone that are not theirs",
+        )
+
     def _unwritable(self, error: OSError) -> EvalError:
+        if error.errno == errno.EBADF:
+            return self._disturbed()
         return EvalError(
             f"cannot write the trace {self._partial}: {error.strerror}",
             fix="make room, or choose another --run-root; episodes that are finished are kept",

@@ -7,6 +7,7 @@ file there says that it has happened. Without the variable nothing ever fails.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -100,6 +101,44 @@ def hold() -> None:
     (folder / "reached").touch()
     while not (folder / "released").exists():
         time.sleep(0.005)
+
+
+@fault
+def freeze() -> None:
+    """Have the run's own process be stopped, as by a scheduler that suspends a job."""
+    os.kill(os.getppid(), signal.SIGSTOP)
+    hold()
+
+
+@fault
+def behead() -> None:
+    """Have the run's own process be killed, and this one with it."""
+    (Path(os.environ[FOLDER]) / "reached").touch()
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(3600)
+
+
+@fault
+def scribble() -> None:
+    """Write to every descriptor there may be: some library printed to a number that was its own once."""
+    for descriptor in range(3, 51):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b"warning: x\xff\n" * 20)
+
+
+@fault
+def scrawl() -> None:
+    """Write into the trace that is being written, as into some file of one's own."""
+    for path in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if path.readlink().name.endswith(".jsonl.partial"):
+                os.write(int(path.name), b"step 3 of 6\n")
+
+
+@fault
+def shut() -> None:
+    """Close every descriptor there may be, as daemons do when they begin."""
+    os.closerange(3, 51)
 
 
 @fault

@@ -34,6 +34,10 @@ LOST = {
     "fail-reset": ("env_error", "reset: RuntimeError: EGL_BAD_ALLOC"),
     "fail-step": ("env_error", "step: RuntimeError: EGL_BAD_ALLOC"),
     "stop-step": ("worker_lost", f"step: WorkerLost: {TOLD_TO_STOP}"),
+    "scribble-reset": ("worker_lost", "step: WorkerLost: sent what is no event"),
+    "scribble-act": ("worker_lost", "step: WorkerLost: sent what is no event"),
+    "scrawl-act": ("worker_lost", "step: WorkerLost: found its trace closed, or bytes there that it had not written"),
+    "shut-step": ("worker_lost", "step: WorkerLost: died: exit code 1"),
 }
 """Task -> status and error of the one attempt that its fault costs."""
 AGENT = {
@@ -58,6 +62,9 @@ SHORT = (
     "segfault-close",
     "fail-close",
     "stop-step",
+    "scribble-act",
+    "scrawl-act",
+    "shut-step",
     "chatter-step",
     "litter-step",
     "steady",

@@ -17,7 +17,7 @@ from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.evaluation.worker import Episode
 from hylo_eval.evaluation.worker_limits import WorkerLimits
-from hylo_eval.queue import Ending, Item, RunQueue, State
+from hylo_eval.queue import Ending, Item, Lease, RunQueue, State
 from hylo_eval.traces.layout import RunFolder
 from tests.episodes import task
 from tests.hylo_eval.evaluation.pretended import EPISODES, interpreter
@@ -217,27 +217,87 @@ def test_a_death_is_seen_although_a_child_holds_the_pipes(executed: Any) -> None
     assert {attempt.outcome.status for attempt in run.queue.attempts()} == {"worker_lost"}
 
 
+def test_a_fault_that_is_no_episodes_ends_the_run_and_releases_what_was_leased(executed: Any) -> None:
+    """It is told in the worker's own words."""
+    run = executed(EPISODES + "send(type='fault', message='the disk is full', fix='make room')")
+    with pytest.raises(EvalError, match="the disk is full"):
+        run.execute()
+    assert run.endings() == {Ending.RELEASED: 1}
+    assert run.queue.counts()[State.PENDING] == 4
+
+
+TRACE = "'episodes/../../passwd'"
+SHA = "'sha256:' + '0' * 64"
+
+
 @pytest.mark.parametrize(
-    ("does", "message"),
+    ("does", "reason"),
     [
-        ("send(type='fault', message='the disk is full', fix='make room')", "the disk is full"),
-        ("send(type='dance')", "the event 'dance' where none belongs"),
-        ("send(type='outcome', attempt=77, outcome={})", "the event 'outcome' where none belongs"),
-        ("send(type='outcome')", "the event 'outcome' where none belongs"),
-        ("outcome(command, colour='red')", "an outcome that is none"),
-        ("outcome(command, trace='../../etc/passwd', trace_sha256='sha256:' + '0' * 64)", "an outcome that is none"),
-        ("send(type='outcome', attempt=command['attempt'])", "an outcome that is none"),
+        ("os.write(events, b'warning: x' * 9)", "sent what is no event"),
+        ("os.write(events, bytes(range(256)))", "sent what is no event"),
+        ("send(type='dance')", "sent what is no event"),
+        ("send(type='gone')", "sent what is no event"),
+        ("send(type='outcome')", "sent what is no event"),
+        ("send(type='fault', message=3)", "sent what is no event"),
+        ("send(type='skipped', number=1)", "sent the event 'skipped' where none belongs"),
+        ("send(type='outcome', number=77, attempt=1, outcome={})", "sent the event 'outcome' where none belongs"),
+        ("outcome(command, colour='red')", "sent an outcome that is none"),
+        (f"outcome(command, trace={TRACE}, trace_sha256={SHA})", "sent an outcome that is none"),
+        (f"outcome(command, trace='episodes/b.1.jsonl', trace_sha256={SHA})", "sent the outcome of another episode"),
+        ("send(type='disturbed')", "found its trace closed, or bytes there that it had not written"),
     ],
 )
-def test_what_a_worker_must_not_say_ends_the_run_and_releases_what_was_leased(
-    executed: Any, does: str, message: str
+def test_a_worker_that_says_what_it_must_not_is_lost_and_the_run_goes_on(
+    executed: Any, tmp_path: Path, does: str, reason: str
 ) -> None:
-    """Its own fault is told in its own words; a lie is called one."""
+    """What arrives from it may be its agent's. It costs one attempt, though the outcome follows in the same breath."""
+    lies = (
+        f"if command['seed'] == 0 and command['attempt'] == 1:\n            {does}; os.write(events, b'\\n')\n        "
+    )
+    run = executed(EPISODES + lies + "outcome(command)")
+    run.execute()
+    assert run.queue.counts()[State.DONE] == 4
+    lost = [attempt for attempt in run.queue.attempts() if attempt.ending is Ending.RETRIED]
+    assert [(attempt.outcome.status, attempt.outcome.error) for attempt in lost] == [
+        ("worker_lost", f"step: WorkerLost: {reason}")
+    ]
+    assert len(run.finished) == 4
+
+
+def test_outcomes_before_what_is_none_count(executed: Any) -> None:
+    """They arrive together: the first is the episode's, what follows is nobody's."""
+    does = "outcome(command)\n        if command['number'] == 1: os.write(events, b'warning: x\\n'); time.sleep(60)"
     run = executed(EPISODES + does)
-    with pytest.raises(EvalError, match=message):
-        run.execute()
-    assert run.queue.counts()[State.LEASED] == 0
-    assert run.queue.counts()[State.DONE] == 0
+    run.execute()
+    assert run.queue.counts()[State.DONE] == 4
+    first = min(run.queue.attempts(), key=lambda attempt: attempt.position)
+    assert (first.attempt, first.ending) == (1, Ending.DONE)
+    assert len({episode.instance.key for episode in run.finished}) == 4
+
+
+def test_a_first_worker_whose_descriptors_are_written_to_is_a_refusal(executed: Any) -> None:
+    """An agent that does so while it is made is not one to evaluate; the reason is said."""
+    with pytest.raises(EvalError, match=rf"{MAX_FAILED_STARTS} times: sent what is no event"):
+        executed("os.write(events, b'warning: x\\n'); time.sleep(60)").prepare()
+
+
+def test_what_was_handed_out_ahead_is_on_record_as_begun_with_the_outcome_before_it(
+    executed: Any, tmp_path: Path
+) -> None:
+    """Else its loss would not be counted if everything ended now: the third episode ends only after it is on record."""
+    waits = f"while command['number'] == 3 and not os.path.exists({str(tmp_path / 'begun')!r}): time.sleep(0.001)"
+    run = executed(EPISODES + waits + "\n        " + QUICK, limits=WorkerLimits(deadlines=Deadlines(make=20)))
+    begun: list[str] = []
+    begin = run.queue.begin
+
+    def spy(lease: Lease) -> None:
+        begin(lease)
+        begun.append(lease.key)
+        (tmp_path / "begun").touch()
+
+    run.queue.begin = spy
+    run.execute()
+    assert begun[0] == run.finished[2].instance.key
 
 
 def test_a_worker_that_made_another_agent_is_refused(executed: Any, tmp_path: Path) -> None:

@@ -50,6 +50,32 @@ def test_what_nobody_wrote_is_idle(board: PhaseBoard, code: int) -> None:
     assert board.read().phase == IDLE
 
 
+@pytest.mark.parametrize("since", [float("nan"), float("inf"), 1e300])
+def test_a_phase_that_began_later_than_now_began_long_ago(board: PhaseBoard, since: float) -> None:
+    """A worker whose memory was written to is late at some time, whatever stands there."""
+    os.pwrite(board.descriptor, struct.pack("=qdq", 1, since, 2), 0)
+    assert board.read().since == 0.0
+    assert board.read() == board.read()
+
+
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="files know no seals here")
+def test_whoever_writes_to_any_descriptor_does_not_reach_the_board(board: PhaseBoard) -> None:
+    """Nor can it be cut, which would kill the process that reads it next; both sides write on through their memory."""
+    worker = PhaseBoard(os.dup(board.descriptor))
+    worker.close_to_others()
+    for change in (
+        lambda: os.write(worker.descriptor, b"warning"),
+        lambda: os.ftruncate(worker.descriptor, 0),
+        lambda: os.ftruncate(worker.descriptor, 1 << 20),
+    ):
+        with pytest.raises(PermissionError):
+            change()
+    worker.enter("act")
+    board.withdraw(3)
+    assert (board.read().phase, worker.withdrawn()) == ("act", 3)
+    worker.close()
+
+
 def test_a_child_that_was_forked_writes_to_its_parents_board(board: PhaseBoard) -> None:
     """The memory is shared, not copied."""
     child = os.fork()

@@ -14,6 +14,7 @@ from hylo_eval import EvalError
 from hylo_eval.evaluation import supervisor
 from hylo_eval.evaluation.phases import IDLE, Deadlines, PhaseBoard
 from hylo_eval.evaluation.supervisor import WorkerProcess, describe_exit
+from hylo_eval.evaluation.worker_events import GarbledEvent
 from tests.episodes import instance, task
 from tests.hylo_eval.evaluation.pretended import events_of, started
 from tests.hylo_eval.evaluation.setups import recipe
@@ -35,21 +36,21 @@ def test_events_arrive_whole_and_in_order(tmp_path: Path) -> None:
     """However the pipe cuts them; those sent before the end are not lost with it."""
     body = """
     for number in range(300):
-        send(type="tick", number=number, filler="x" * 1000)
-    os.write(events, b'{"type":"to'); time.sleep(0.05); os.write(events, b'rn"}\\n{"type":"half')
+        send(type="skipped", number=number, filler="x" * 1000)
+    os.write(events, b'{"type":"cancel'); time.sleep(0.05); os.write(events, b'led"}\\n{"type":"half')
     """
     with started(tmp_path, body) as process:
         found = events_of(process)
     assert [event["number"] for event in found[:-1]] == list(range(300))
-    assert found[-1] == {"type": "torn"}
+    assert found[-1] == {"type": "cancelled"}
 
 
-@pytest.mark.parametrize("line", [b"no", b"[]", b"{}", b'{"type":3}', b"\xff", b"null", b"{" * 5000])
+@pytest.mark.parametrize("line", [b"no", b"", b'{"type":"gone"}', b'{"type":"ready"}', b"\xff", b"{" * 5000])
 def test_what_is_no_event_is_refused(tmp_path: Path, line: bytes) -> None:
     """An agent may write to any descriptor; it is told apart from a worker that speaks."""
     with (
         started(tmp_path, f"os.write(events, {line!r} + b'\\n')") as process,
-        pytest.raises(EvalError, match="worker-0 sent what is no event"),
+        pytest.raises(GarbledEvent, match="sent what is no event"),
     ):
         events_of(process)
 
@@ -58,7 +59,7 @@ def test_an_event_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     """It is not gathered until memory runs out."""
     monkeypatch.setattr(supervisor, "MAX_EVENT_BYTES", 1 << 20)
     body = "while True: os.write(events, b'x' * 65536)"
-    with started(tmp_path, body) as process, pytest.raises(EvalError, match="an event of more than"):
+    with started(tmp_path, body) as process, pytest.raises(GarbledEvent, match="an event of more than"):
         events_of(process)
 
 
@@ -126,7 +127,7 @@ def test_a_worker_that_does_not_begin_what_it_was_given_is_late_in_make(tmp_path
 
 def test_a_worker_that_has_said_what_came_of_it_is_idle_again(tmp_path: Path) -> None:
     """Nothing is expected of it until it is given something."""
-    with started(tmp_path, "next(commands()); send(type='outcome')\n" + WAITS) as process:
+    with started(tmp_path, "next(commands()); send(type='cancelled')\n" + WAITS) as process:
         process.assign((instance(), 1))
         process.board.enter(IDLE)
         assert process.doing().phase == "make"
@@ -180,7 +181,7 @@ def test_a_command_to_a_worker_that_is_gone_raises_nothing(tmp_path: Path) -> No
 
 def test_a_task_is_sent_once(tmp_path: Path) -> None:
     """Its episodes name it; another version of the same id is not confused with it within a run."""
-    body = "for command in commands(): send(type='heard', command=command)"
+    body = "for command in commands(): send(type='skipped', number=1, command=command)"
     with started(tmp_path, body) as process:
         for seed in (1, 2):
             process.assign((instance(seed=seed), 1))

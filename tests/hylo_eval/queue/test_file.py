@@ -8,13 +8,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hylo_eval.errors import QueueError
-from hylo_eval.queue import Owner, RunQueue, State, database, file_system, tables
+from hylo_eval.queue import Ending, Owner, RunQueue, State, database, file_system, run_queue, tables
 from tests.hylo_eval.queue.fakes import CONFIG, FakeMachine, items, outcome
 
 NOBODY = 65534
@@ -297,21 +298,47 @@ def test_a_network_file_system_is_refused(path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_newer_queue_is_refused_and_an_older_one_renewed(path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Migrations run once, when the run is continued; a reader says that it must be."""
+    """Migrations run once, when the run is continued; a reader of what it cannot read without says that it must be."""
+    known = tables.MIGRATIONS
+    newest = len(known) + 2
 
     def add_note(db: Any) -> None:
         db["items"].add_column("note", str)
 
-    monkeypatch.setattr(tables, "MIGRATIONS", (add_note,))
+    monkeypatch.setattr(tables, "MIGRATIONS", (*known, add_note))
+    monkeypatch.setattr(run_queue, "OLDEST_READABLE", newest)
     with pytest.raises(QueueError, match="older Hylo"):
         RunQueue.open(path)
     for _ in range(2):
         with RunQueue.open(path, config=CONFIG) as queue:
             assert queue.counts()[State.PENDING] == 4
-    monkeypatch.setattr(tables, "MIGRATIONS", ())
-    with pytest.raises(QueueError, match="version 2; this Hylo knows up to 1") as caught:
+    monkeypatch.setattr(tables, "MIGRATIONS", known)
+    with pytest.raises(QueueError, match=f"version {newest}; this Hylo knows up to {newest - 1}") as caught:
         RunQueue.open(path, config=CONFIG)
     assert caught.value.fix
+
+
+def test_a_queue_from_before_leases_told_whether_they_were_begun(path: Path):
+    """It is read as it is; continued, its leases count as begun, for nothing says that they were not."""
+    machine = FakeMachine()
+    with RunQueue.open(path, config=CONFIG, machine=machine) as queue:
+        owner = machine.owner("a")
+        assert queue.claim(owner) is not None
+        (ahead, *_) = queue.claim_more(owner, "task-0", 1)
+    with closing(sqlite3.connect(path)) as connection:  # what version 1 was like
+        connection.execute("ALTER TABLE leases DROP COLUMN begun")
+        connection.execute("PRAGMA user_version = 1")
+    with RunQueue.open(path) as reader:
+        assert len(reader.leases()) == 2
+        assert reader.counts()[State.LEASED] == 2
+    machine.ended.add("a")
+    with RunQueue.open(path, config=CONFIG, machine=machine) as queue:
+        assert queue.claim(machine.owner("b")) is not None
+        endings = {attempt.key: attempt.ending for attempt in queue.attempts()}
+    assert len(endings) == 2
+    assert endings[ahead.key] is Ending.LOST
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (tables.newest_version(),)
 
 
 @pytest.mark.parametrize(("fsync", "level"), [(False, 1), (True, 2)])

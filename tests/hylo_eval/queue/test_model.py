@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from hylo_eval.queue import Lease, Owner, RunQueue, State
 from hylo_eval.queue import settings as queue_settings
+from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
 from tests.hylo_eval.queue.fakes import CONFIG, LEASE_SECONDS, FakeMachine, items, outcome
 
 MAX_ATTEMPTS = 2
@@ -29,6 +30,7 @@ choices = st.integers(min_value=0, max_value=10**6)
 class Expected:
     """What an item must look like."""
 
+    key: str
     task: str
     place: int
     state: State = State.PENDING
@@ -38,6 +40,7 @@ class Expected:
     lease: Lease | None = None
     expires: float = 0.0
     owner: str = ""
+    begun: bool = True
     finished: list[int] = attrs.field(factory=list)
 
 
@@ -53,13 +56,14 @@ class QueueAgainstModel(RuleBasedStateMachine):
         self.model: dict[str, Expected] = {}
         self.owner: dict[str, Owner] = {}
         self.kept: list[Lease] = []
+        self.traces: dict[str, set[int]] = {}
         self.lives = 0
         self.back = 0
 
     @initialize(tasks=st.integers(1, 3), episodes=st.integers(1, 3))
     def create(self, tasks: int, episodes: int) -> None:
         made = list(items(tasks, episodes))
-        self.model = {item.key: Expected(task=item.task, place=item.position) for item in made}
+        self.model = {item.key: Expected(key=item.key, task=item.task, place=item.position) for item in made}
         self.back = len(made)
         self.queue = RunQueue.create(
             self.folder / "queue.db",
@@ -95,11 +99,17 @@ class QueueAgainstModel(RuleBasedStateMachine):
         expected.place = self.back
 
     def recover(self) -> None:
-        """What every claim must take back first: expired leases, and those of processes that are gone."""
+        """What every claim must take back first: expired leases, and those of processes that are gone.
+
+        What was taken ahead and never begun is pending again as if nothing had been.
+        """
         for expected in self.model.values():
             gone = expected.owner in self.machine.ended or expected.expires <= self.machine.now
             if expected.state is State.LEASED and gone:
-                self.lose(expected)
+                if expected.begun or expected.attempt in self.traces.get(expected.key, ()):
+                    self.lose(expected)
+                else:
+                    expected.state = State.PENDING
 
     def current(self, lease: Lease) -> Expected | None:
         """The item of a lease that still holds."""
@@ -128,7 +138,7 @@ class QueueAgainstModel(RuleBasedStateMachine):
                 sizes[each.task] += 1
             assert lease.task == prefer if prefer in sizes else sizes[lease.task] == max(sizes.values())
             assert expected.place == min(each.place for each in pending.values() if each.task == lease.task)
-        self.take(expected, lease, name)
+        self.take(expected, lease, name, begun=True)
 
     @rule(name=owners, task=st.integers(0, 3), count=st.integers(1, 3))
     def claim_more(self, name: str, task: int, count: int) -> None:
@@ -137,10 +147,30 @@ class QueueAgainstModel(RuleBasedStateMachine):
         leases = self.queue.claim_more(self.owner[name], wanted, count)
         assert [lease.key for lease in leases] == sorted(pending, key=lambda key: pending[key].place)[:count]
         for lease in leases:
-            self.take(pending[lease.key], lease, name)
+            self.take(pending[lease.key], lease, name, begun=False)
 
-    def take(self, expected: Expected, lease: Lease, name: str) -> None:
+    @precondition(lambda self: self.kept)
+    @rule(choice=choices)
+    def begin(self, choice: int) -> None:
+        lease = self.kept[choice % len(self.kept)]
+        expected = self.model[lease.key]
+        if expected.state is State.LEASED and expected.attempt == lease.attempt:
+            expected.begun = True
+        self.queue.begin(lease)
+
+    @precondition(lambda self: self.kept)
+    @rule(choice=choices, whole=st.booleans())
+    def write_trace(self, choice: int, whole: bool) -> None:
+        """The worker begins before it is on record."""
+        lease = self.kept[choice % len(self.kept)]
+        path = RunFolder(self.folder).trace(episode_id(lease.key, lease.attempt))
+        path.parent.mkdir(exist_ok=True)
+        (path if whole else path.with_name(path.name + PARTIAL)).touch()
+        self.traces.setdefault(lease.key, set()).add(lease.attempt)
+
+    def take(self, expected: Expected, lease: Lease, name: str, *, begun: bool) -> None:
         """A claim, in the model."""
+        expected.begun = begun
         expected.state, expected.lease, expected.owner = State.LEASED, lease, self.owner[name].id
         expected.attempt += 1
         expected.expires = self.machine.now + LEASE_SECONDS

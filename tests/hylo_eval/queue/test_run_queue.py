@@ -15,6 +15,7 @@ from hylo_eval.queue import Ending, Item, Lease, Owner, RunQueue, State, claimin
 from hylo_eval.queue.claiming import OTHER_HOST_SLACK_SECONDS
 from hylo_eval.queue.run_queue import LIVENESS_SECONDS
 from hylo_eval.queue.settings import MOST_LOSSES
+from hylo_eval.traces.layout import PARTIAL, episode_id
 from tests.hylo_eval.queue.fakes import CONFIG, LEASE_SECONDS, FakeMachine, items, outcome
 
 
@@ -251,6 +252,62 @@ def test_a_run_that_is_killed_again_and_again_uses_up_no_tries(queue: RunQueue, 
         machine.sleep(LEASE_SECONDS)
     assert queue.retry(claim(queue, owner, in_order=True), outcome("env_error")) is State.PENDING
     assert queue.retry(claim(queue, owner, in_order=True), outcome("env_error")) is State.ABSTAINED
+
+
+def test_what_was_taken_ahead_and_never_begun_lost_nothing(
+    queue: RunQueue, path: Path, owner: Owner, other: Owner, machine: FakeMachine
+):
+    """Of three leases of a process that dies, one claimed, one begun since, one only held: the last is no loss.
+
+    It keeps its place, while the others go to the back; and its attempt's number is used up.
+    """
+    first = claim(queue, owner, prefer="task-0")
+    begun, held = queue.claim_more(owner, "task-0", 2)
+    queue.begin(begun)
+    machine.ended.add(owner.id)
+    machine.sleep(LIVENESS_SECONDS)
+    lease = claim(queue, other, prefer="task-0")
+    assert (lease.key, lease.attempt) == (held.key, 2)
+    assert {attempt.key: attempt.ending for attempt in queue.attempts()} == {
+        first.key: Ending.LOST,
+        begun.key: Ending.LOST,
+        held.key: Ending.RELEASED,
+    }
+    assert not queue.finish(held, outcome())
+
+
+@pytest.mark.parametrize("ends", ["", PARTIAL])
+def test_a_trace_says_that_what_was_taken_ahead_did_begin(tmp_path: Path, machine: FakeMachine, ends: str):
+    """A worker begins before that can be on record: what ends everything in that moment is bounded as any loss is."""
+    path, owner = tmp_path / "queue.db", machine.owner("a")
+    (tmp_path / "episodes").mkdir()
+    with RunQueue.create(path, config=CONFIG, items=items(1, 2), max_attempts=1, machine=machine) as queue:
+        for attempt in range(1, MOST_LOSSES + 1):
+            claim(queue, owner)
+            (ahead,) = queue.claim_more(owner, "task-0", 1)
+            assert ahead.attempt == attempt
+            (tmp_path / "episodes" / f"{episode_id(ahead.key, attempt)}.jsonl{ends}").touch()
+            machine.sleep(LEASE_SECONDS)
+        assert queue.claim(owner) is None
+        assert queue.counts()[State.ABSTAINED] == 2
+
+
+def test_beginning_under_a_lease_that_is_over_changes_nothing(
+    queue: RunQueue, owner: Owner, other: Owner, machine: FakeMachine
+):
+    """A revived owner does not make what others hold ahead a loss of theirs."""
+    claim(queue, owner, prefer="task-0")
+    (stale,) = queue.claim_more(owner, "task-0", 1)
+    machine.sleep(LEASE_SECONDS)
+    claim(queue, other, prefer="task-1")
+    (held,) = queue.claim_more(other, "task-0", 1)
+    assert held.key == stale.key
+    queue.begin(stale)
+    machine.ended.add(other.id)
+    machine.sleep(LIVENESS_SECONDS)
+    claim(queue, owner, prefer="task-1")
+    endings = {attempt.attempt: attempt.ending for attempt in queue.attempts() if attempt.key == held.key}
+    assert endings == {stale.attempt: Ending.RELEASED, held.attempt: Ending.RELEASED}
 
 
 def test_a_released_item_keeps_its_place_and_its_tries_but_not_its_number(queue: RunQueue, owner: Owner):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from hylo_eval import EvalError, run_episode
+from hylo_eval.errors import DisturbedTrace
 from tests.episodes import FunctionAgent, ScriptedEnv, instance
 
 
@@ -32,3 +36,22 @@ def test_a_disk_without_room_is_said_so_and_leaves_no_finished_trace(tmp_path: P
         run_episode(ScriptedEnv(), FunctionAgent(), instance(), trace_path=path, fsync=fsync)
     assert caught.value.fix.startswith("make room")
     assert [item.name for item in tmp_path.iterdir()] == ["trace.jsonl.partial"]
+
+
+@pytest.mark.parametrize(
+    "intrude", [lambda number: os.write(number, b"step 3 of 6\n"), os.close], ids=["write", "close"]
+)
+def test_a_trace_that_somebody_else_reached_is_no_record(tmp_path: Path, intrude: Callable[[int], object]) -> None:
+    """An agent has all descriptors of its process: what it writes to one of them, or closes, may be the trace."""
+    path = tmp_path / "trace.jsonl"
+
+    def act(_: object, __: int) -> Any:
+        for link in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):
+                if link.readlink() == path.with_name("trace.jsonl.partial"):
+                    intrude(int(link.name))
+        return np.full(2, 0.25)
+
+    with pytest.raises(DisturbedTrace):
+        run_episode(ScriptedEnv(), FunctionAgent(act), instance(), trace_path=path)
+    assert not path.exists()
