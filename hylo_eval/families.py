@@ -44,6 +44,8 @@ class Family:
         agents: Aliases of agents that need the family.
         freeze: Reference of ``freeze(benchmark_id) -> Benchmark``; empty where definitions are written by hand.
         benchmarks: The benchmark ids ``freeze`` knows.
+        check: Reference of ``check(task, folder)`` that raises an ``EnvError`` where a task cannot be one of this
+            family, the benchmark file being in ``folder``; imports no simulator. Empty where only the simulator knows.
         apart: Whether its packages go with no other family's, so that it lives in an interpreter of its own.
     """
 
@@ -56,6 +58,7 @@ class Family:
     agents: tuple[str, ...] = ()
     freeze: str = ""
     benchmarks: tuple[str, ...] = ()
+    check: str = ""
     apart: bool = False
 
     @property
@@ -145,6 +148,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
             "robocasa_composite_unseen",
             "robocasa_atomic24",
         ),
+        check="hylo_eval.envs.robocasa.factory:check_task",
         apart=True,
     ),
 )

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from hylo_core.canonical import is_digest
 from hylo_core.errors import DigestMismatch
-from hylo_core.task import InitStateRef, SnapshotInit, TaskSpec
+from hylo_core.task import SnapshotInit, TaskSpec
 from hylo_eval.envs.robocasa.assets import ASSETS, assets_digest, assets_version
 from hylo_eval.envs.robocasa.installation import check_objects, find_installation, installed_versions
 from hylo_eval.envs.robocasa.settings import read_settings
-from hylo_eval.envs.robocasa.snapshots import read_snapshot
+from hylo_eval.envs.robocasa.snapshots import read_document, read_snapshot
 from hylo_eval.envs.robocasa.specs import ActionLayout, Orientation
 from hylo_eval.errors import EnvError
 
 DEFAULT_PIXELS: Final = 256
+
+
+def check_task(task: TaskSpec, folder: str) -> None:
+    """Refuse a task that cannot be one of this family, by the catalogue alone: no simulator, no assets.
+
+    Args:
+        task: The task.
+        folder: Where its benchmark file lies.
+
+    Raises:
+        EnvError: A param, the check or the init is not this family's; a snapshot is missing or another one.
+    """
+    settings = read_settings(task)
+    if isinstance(task.init, SnapshotInit):
+        read_document(task, folder, settings)
 
 
 def make_robocasa_env(
@@ -54,9 +70,12 @@ def make_robocasa_env(
 
     sizes = {"camera_height": camera_height, "camera_width": camera_width}
     _check_picture_options({**sizes, "orientation": orientation}, cameras=cameras)
+    if assets_sha256 and not is_digest(assets_sha256):
+        raise EnvError(
+            f"option 'assets_sha256' must be sha256: and 64 hex digits in lower case, not {assets_sha256!r}",
+            fix="copy it from robocasa-assets among the versions of a manifest, or leave it out",
+        )
     settings = read_settings(task)
-    if isinstance(task.init, InitStateRef):
-        raise EnvError(f"task {task.id!r} has an init of kind 'init_state'; RoboCasa takes 'seed' and 'snapshot'")
     target = target_reader(settings.task) if privileged else None
     installation = find_installation(assets)
     check_objects(installation, settings.object_registries)
@@ -66,7 +85,7 @@ def make_robocasa_env(
         )
     snapshot = None
     if isinstance(task.init, SnapshotInit):
-        snapshot = read_snapshot(task, benchmark_folder, settings.task, installation.assets)
+        snapshot = read_snapshot(task, benchmark_folder, settings, installation.assets)
     pictures = PictureSize(camera_height or DEFAULT_PIXELS, camera_width or DEFAULT_PIXELS) if cameras else None
     simulation = KitchenSimulation(installation, settings, pictures)
     return RobocasaEnv(
