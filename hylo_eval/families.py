@@ -68,7 +68,7 @@ class Family:
 
 
 FAMILIES: Final[tuple[Family, ...]] = (
-    Family(name="reach", agents=("reach-scripted",)),
+    Family(name="reach", agents=("reach-scripted",), check="hylo_eval.envs.reach:check_task"),
     Family(name="gymnasium"),
     Family(
         name="response",
@@ -89,6 +89,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         agents=("fetch-scripted",),
         freeze="hylo_eval.envs.fetch:freeze",
         benchmarks=("fetch_reach", "fetch_push", "fetch_pick_and_place"),
+        check="hylo_eval.envs.fetch:check_task",
     ),
     Family(
         name="metaworld",
@@ -103,6 +104,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         agents=("metaworld-expert",),
         freeze="hylo_eval.envs.metaworld:freeze",
         benchmarks=("metaworld_mt50", "metaworld_mt10", "metaworld_mt10_dev", "metaworld_mt10_at_end"),
+        check="hylo_eval.envs.metaworld:check_task",
     ),
     Family(
         name="libero",
@@ -126,6 +128,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
             "libero_10",
             "libero_90",
         ),
+        check="hylo_eval.envs.libero.factory:check_task",
     ),
     Family(
         name="robocasa",

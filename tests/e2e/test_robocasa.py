@@ -233,9 +233,9 @@ def test_a_reset_without_end_is_ended_by_its_deadline(kitchen: Kitchen) -> None:
 def test_missing_assets_and_objects_abstain_and_say_what_to_install(kitchen: Kitchen) -> None:
     """A kitchen that was never written, a registry that is not there: environment errors with the fix, and exit 3."""
     tasks = (
+        attrs.evolve(kitchen_task("PickPlaceCounterToCabinet", object_registries=("aigen",)), max_steps=2),
         attrs.evolve(NAVIGATE, max_steps=2),
         attrs.evolve(kitchen_task("OpenDrawer", layout=3), max_steps=2),
-        attrs.evolve(kitchen_task("PickPlaceCounterToCabinet", object_registries=("aigen",)), max_steps=2),
     )
     run = kitchen.run("missing", *tasks, how=("--agent", "zero", "--max-attempts", 1))
     assert run.code == 3
@@ -248,19 +248,26 @@ def test_missing_assets_and_objects_abstain_and_say_what_to_install(kitchen: Kit
         assert f"fix: {kitchen.python} -m robocasa.scripts.download_kitchen_assets" in error.message
 
 
-@pytest.mark.parametrize(
-    ("folder", "words", "fix"),
-    [
-        ("", "without its kitchen assets", "download_kitchen_assets"),
-        ("elsewhere", "there is no folder of assets", "--env-arg assets=FOLDER"),
-    ],
-)
-def test_the_bare_wheel_is_refused_before_anything_runs(kitchen: Kitchen, folder: str, words: str, fix: str) -> None:
-    """No episode is begun; the error names what is missing and how to get it."""
-    assets = folder and str(kitchen.folder / folder)
-    file = kitchen.write("bare", NAVIGATE)
-    run = kitchen.hylo("run", file, "--agent", "zero", "--run-id", f"bare{folder}", HYLO_ROBOCASA_ASSETS=assets)
+def test_the_bare_wheel_abstains_and_says_what_to_install(kitchen: Kitchen) -> None:
+    """Every episode is an environment error with the fix, nothing is scored, and the exit code says so."""
+    file = kitchen.write("bare", NAVIGATE, CLOSE_DRAWER)
+    once = ("--max-attempts", 1, "--run-id", "bare", "--json")
+    run = kitchen.hylo("run", file, *SCRIPTED, *once, HYLO_ROBOCASA_ASSETS="")
     assert run.code == 3
-    assert not (kitchen.folder / "runs" / f"bare{folder}").exists()
-    assert words in run.err
-    assert fix in run.err
+    assert run.json["scores"]["success"]["abstained"] == {"infra": 2}
+    assert run.json["scores"]["success"]["mean"] is None
+    for trace in kitchen.traces("bare").values():
+        (error,) = trace.errors
+        assert trace.end.status == "env_error"
+        assert "without its kitchen assets" in error.message
+        assert f"fix: {kitchen.python} -m robocasa.scripts.download_kitchen_assets" in error.message
+
+
+def test_a_folder_of_assets_that_is_not_there_is_refused_before_anything_runs(kitchen: Kitchen) -> None:
+    """A typo is no missing installation: no episode is begun."""
+    file = kitchen.write("nowhere", NAVIGATE)
+    run = kitchen.hylo("run", file, "--agent", "zero", "--run-id", "nowhere", "--env-arg", "assets=/nowhere")
+    assert run.code == 2
+    assert "there is no folder of assets /nowhere" in run.err
+    assert "fix: --env-arg assets=FOLDER" in run.err
+    assert not (kitchen.folder / "runs" / "nowhere").exists()

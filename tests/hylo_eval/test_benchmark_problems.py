@@ -18,6 +18,7 @@ instruction = "go"
 max_steps = 5
 init = {kind = "seed"}
 success = {kind = "builtin", name = "env_success"}
+params = {goal_m = [0.3, 0.0, 0.4], tolerance_m = 0.02}
 """
 
 
@@ -65,6 +66,11 @@ def test_all_problems_are_found_at_once(problems):
         (("max_steps = 5\n", ""), ["tasks[0].max_steps: is missing"]),
         (("instruction", 'success_at = "end"\ninstruction'), ["tasks[0].stop_on_success: must be false"]),
         (("[splits]", "tasks = 3"), ["is not valid TOML"]),
+        (("0.02", "-0.02"), ["tasks[0]: param 'tolerance_m' of task 't' must be positive"]),
+        (("0.3,", "3.3,"), ["tasks[0]: param 'goal_m' of task 't' must lie within"]),
+        (('"reach"', '"fetch"'), ["tasks[0]: task 't' has no param 'goal_m'"]),
+        (('"reach"', '"libero"'), ["tasks[0]: task 't' has an init of kind 'seed'"]),
+        (('"reach"', '"metaworld"'), ["tasks[0]: task 't' has an init of kind 'seed'"]),
     ],
 )
 def test_each_problem_has_a_path_and_a_sentence(problems, change, expected):

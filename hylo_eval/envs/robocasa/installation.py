@@ -94,6 +94,7 @@ def find_installation(assets: str = "") -> Installation:
     Raises:
         MissingSimulator: RoboCasa or robosuite is not installed.
         EnvUnready: The wrong robosuite is installed, or the assets are not there.
+        EnvError: A folder of assets was named that does not exist.
     """
     root, robosuite = find_package(), _package_folder("robosuite")
     if robosuite is None:
@@ -103,7 +104,7 @@ def find_installation(assets: str = "") -> Installation:
     folder = Path(asked) if asked else root / "models" / "assets"
     if asked and not folder.is_dir():
         fix = f"--env-arg assets=FOLDER, or {ASSETS_VARIABLE}=FOLDER"
-        raise EnvUnready(f"there is no folder of assets {asked}", fix=fix)
+        raise EnvError(f"there is no folder of assets {asked}", fix=fix)
     missing = [name for name in _REQUIRED_FOLDERS if not (folder / name).is_dir()]
     if missing:
         raise EnvUnready(
