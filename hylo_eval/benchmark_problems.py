@@ -14,7 +14,8 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.errors import ContractError, HyloError
 from hylo_core.task import TaskSpec
 from hylo_eval.benchmarks import ENV, ENV_OPTIONS, env_of, parse_benchmark, read_benchmark_file
-from hylo_eval.errors import EvalError
+from hylo_eval.envs.protocol import BENCHMARK_FOLDER
+from hylo_eval.errors import EnvError, EvalError
 
 _REQUIRED: Final = ("id", "version", ENV, "tasks", "splits")
 _MINIMAL_TASK: Final[Mapping[str, Any]] = {
@@ -51,7 +52,7 @@ def benchmark_problems(path: Path) -> tuple[HyloError, ...]:
         found = tuple(_member_problems(document, source))
         # Every member is right by itself: what is wrong is how they go together.
         return found or (whole,)
-    return tuple(_env_problems(benchmark, source))
+    return (*_env_problems(benchmark, source), *_family_problems(benchmark, path))
 
 
 def _member_problems(document: Mapping[str, Any], source: str) -> Iterator[ContractError]:
@@ -115,6 +116,22 @@ def _env_problems(benchmark: Benchmark, source: str) -> Iterator[HyloError]:
     if not options or not ref.startswith("hylo_eval."):
         return
     try:
-        read_options(plugins.load("envs", env), options, what=f"env {env!r}")
+        read_options(plugins.load("envs", env), options, what=f"env {env!r}", reserved=(BENCHMARK_FOLDER,))
     except EvalError as error:
         yield ContractError(error.message, path=ENV_OPTIONS, source=source)
+
+
+def _family_problems(benchmark: Benchmark, path: Path) -> Iterator[HyloError]:
+    """What one of Hylo's own families refuses of the tasks, the first thing of each, where it needs no simulator."""
+    from hylo_core.refs import load_ref
+    from hylo_eval.families import find_family
+
+    family = find_family(env_of(benchmark)[0])
+    if family is None or not family.check:
+        return
+    check = load_ref(family.check)
+    for index, task in enumerate(benchmark.tasks):
+        try:
+            check(task, str(path.parent))
+        except EnvError as error:
+            yield ContractError(error.message, path=f"tasks[{index}]", source=str(path))

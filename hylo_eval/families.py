@@ -44,6 +44,8 @@ class Family:
         agents: Aliases of agents that need the family.
         freeze: Reference of ``freeze(benchmark_id) -> Benchmark``; empty where definitions are written by hand.
         benchmarks: The benchmark ids ``freeze`` knows.
+        check: Reference of ``check(task, folder)`` that raises an ``EnvError`` where a task cannot be one of this
+            family, the benchmark file being in ``folder``; imports no simulator. Empty where only the simulator knows.
         apart: Whether its packages go with no other family's, so that it lives in an interpreter of its own.
     """
 
@@ -56,6 +58,7 @@ class Family:
     agents: tuple[str, ...] = ()
     freeze: str = ""
     benchmarks: tuple[str, ...] = ()
+    check: str = ""
     apart: bool = False
 
     @property
@@ -65,7 +68,7 @@ class Family:
 
 
 FAMILIES: Final[tuple[Family, ...]] = (
-    Family(name="reach", agents=("reach-scripted",)),
+    Family(name="reach", agents=("reach-scripted",), check="hylo_eval.envs.reach:check_task"),
     Family(name="gymnasium"),
     Family(
         name="response",
@@ -86,6 +89,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         agents=("fetch-scripted",),
         freeze="hylo_eval.envs.fetch:freeze",
         benchmarks=("fetch_reach", "fetch_push", "fetch_pick_and_place"),
+        check="hylo_eval.envs.fetch:check_task",
     ),
     Family(
         name="metaworld",
@@ -100,6 +104,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         agents=("metaworld-expert",),
         freeze="hylo_eval.envs.metaworld:freeze",
         benchmarks=("metaworld_mt50", "metaworld_mt10", "metaworld_mt10_dev", "metaworld_mt10_at_end"),
+        check="hylo_eval.envs.metaworld:check_task",
     ),
     Family(
         name="libero",
@@ -123,6 +128,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
             "libero_10",
             "libero_90",
         ),
+        check="hylo_eval.envs.libero.factory:check_task",
     ),
     Family(
         name="robocasa",
@@ -145,6 +151,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
             "robocasa_composite_unseen",
             "robocasa_atomic24",
         ),
+        check="hylo_eval.envs.robocasa.factory:check_task",
         apart=True,
     ),
 )

@@ -16,6 +16,11 @@ def install_command(*requirements: str, python: str = "") -> str:
     return shlex.join([python or _running(), "-m", "pip", "install", *requirements])
 
 
+def module_command(module: str, *arguments: str) -> str:
+    """The command that runs a module in the interpreter that is running now, wherever it is pasted."""
+    return shlex.join([_running(), "-m", module, *arguments])
+
+
 def install_apart(family: str) -> str:
     """The command that makes an environment of its own for a family, whose packages go with no other's."""
     return f"hylo-eval env add {family} --create"

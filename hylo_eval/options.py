@@ -51,13 +51,16 @@ def split_pairs(pairs: Sequence[str], flag: str) -> dict[str, str]:
     return options
 
 
-def read_options(factory: Callable[..., Any], given: Mapping[str, Any], *, what: str) -> dict[str, Any]:
+def read_options(
+    factory: Callable[..., Any], given: Mapping[str, Any], *, what: str, reserved: Sequence[str] = ()
+) -> dict[str, Any]:
     """Options for a factory, each checked against the annotation of the parameter of its name.
 
     Args:
         factory: A callable whose options are parameters with annotations.
         given: Values, as text (from a command line) or typed (from a file).
         what: Whose options, for error texts: ``agent 'fetch-scripted'``.
+        reserved: Parameters that the harness gives, which nobody else may.
 
     Returns:
         Typed values, by name.
@@ -71,11 +74,13 @@ def read_options(factory: Callable[..., Any], given: Mapping[str, Any], *, what:
         parameters = inspect.signature(factory).parameters
     except (ValueError, TypeError) as error:
         raise EvalError(f"{what} does not say what options it has, so it can be given none") from error
-    known = _parameters(factory)
+    known = {name: parameter for name, parameter in _parameters(factory).items() if name not in reserved}
     accepts_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     hints = _hints(factory, [name for name in given if name in known])
     options: dict[str, Any] = {}
     for name, value in given.items():
+        if name in reserved:
+            raise EvalError(f"{what}: option {name!r} is given by the harness", fix=f"leave {name} out")
         if name not in known:
             if accepts_any:
                 options[name] = value

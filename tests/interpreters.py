@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,12 +10,17 @@ import sys
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import hylo_eval
+from hylo_eval.interpreters.registry import VARIABLE
 
 HYLO = Path(hylo_eval.__file__).parents[1]
 OTHER_PYTHON = "HYLO_OTHER_PYTHON"
 """Names an interpreter of another Python version with this Hylo in it, for the tests that need one."""
+
+ROBOCASA_PYTHON = "HYLO_ROBOCASA_PYTHON"
+"""Names an interpreter with RoboCasa and this Hylo in it, for the tests that start it from here."""
 
 SIMULATOR = '''
 """A simulator that cannot be imported in most places, and prints wherever it can."""
@@ -91,3 +97,29 @@ def copy_hylo(folder: Path) -> Path:
 def other_python() -> str | None:
     """An interpreter of another version with Hylo in it, as the variable says."""
     return os.environ.get(OTHER_PYTHON)
+
+
+class Ended:
+    """A command that has ended."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    @property
+    def json(self) -> Any:
+        """Standard output as JSON: fails when anything else stands there."""
+        return json.loads(self.out)
+
+
+def hylo(folder: Path, *arguments: object, **environment: str) -> Ended:
+    """Run ``hylo-eval`` of this interpreter in a folder, with the registry in it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hylo_eval", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONSAFEPATH": "1", VARIABLE: str(folder / "interpreters.toml"), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    return Ended(done)

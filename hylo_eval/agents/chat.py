@@ -28,6 +28,7 @@ from hylo_eval.agents.event_loop import EventLoopThread
 from hylo_eval.agents.png import encode_png
 from hylo_eval.agents.protocol import Reply, StatelessSession
 from hylo_eval.errors import AgentError, EvalError
+from hylo_eval.installing import install_command
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
@@ -336,5 +337,5 @@ def _import_httpx() -> Any:
     try:
         import httpx
     except ImportError as error:
-        raise EvalError("the chat agent needs httpx", fix="python -m pip install 'hylo-eval[chat]'") from error
+        raise EvalError("the chat agent needs httpx", fix=install_command("hylo-eval[chat]")) from error
     return httpx

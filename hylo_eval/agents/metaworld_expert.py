@@ -13,6 +13,7 @@ from hylo_core.task import InitStateRef, TaskInstance
 from hylo_core.trace import AgentInfo
 from hylo_eval.agents.protocol import AgentSession, Reply
 from hylo_eval.errors import AgentError
+from hylo_eval.installing import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +42,7 @@ class MetaworldExpert:
         except ImportError as error:
             raise AgentError(
                 f"the Meta-World experts are not installed here ({error})",
-                fix="python -m pip install 'hylo-eval[metaworld]'",
+                fix=install_command("hylo-eval[metaworld]"),
             ) from error
         self._experts: Mapping[str, Any] = ENV_POLICY_MAP
         self._noise = noise

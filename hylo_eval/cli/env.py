@@ -81,7 +81,7 @@ def list_(*, as_json: bool) -> None:
         click.echo(json.dumps([_as_json(*row) for row in rows], indent=2))
         return
     if not rows:
-        console().print("every family runs in this interpreter")
+        console().print(f"no interpreter is registered; {_what_is_here()}")
         return
     cells = [
         (entry.name, "no" if found is None else "yes", "" if found is None else _facts(found), entry.python)
@@ -97,7 +97,7 @@ def list_(*, as_json: bool) -> None:
 @click.argument("name", metavar="NAME")
 @click.option("--delete", is_flag=True, help="Delete the virtual environment too, where --create made it.")
 def remove(*, name: str, delete: bool) -> None:
-    """Forget the interpreter of NAME: its environments run in the interpreter of Hylo again."""
+    """Forget the interpreter of NAME: its environments run in the interpreter of Hylo again, where they are there."""
     import shutil
 
     from hylo_eval.interpreters.registry import read_registry, unregister
@@ -107,7 +107,7 @@ def remove(*, name: str, delete: bool) -> None:
         raise EvalError(f"{entry.python} was not made by --create", fix="leave --delete out")
     entry = unregister(name)
     out = console()
-    out.print(f"{name} runs in this interpreter again")
+    out.print(_after_removal(name))
     if delete:
         shutil.rmtree(entry.environment, ignore_errors=True)
         out.print(f"deleted {printable_line(entry.environment)}")
@@ -142,8 +142,9 @@ def _look(name: str, python: str) -> Interpreter:
 
 def _create(name: str, folder: Path | None, base: str | None) -> Path:
     from hylo_eval.families import FAMILIES
-    from hylo_eval.interpreters.creating import create_environment, default_folder
+    from hylo_eval.interpreters.creating import create_environment
     from hylo_eval.interpreters.looking import resolve_python
+    from hylo_eval.interpreters.registry import default_folder
 
     family: Family | None = next((each for each in FAMILIES if each.name == name and each.requirements), None)
     if family is None:
@@ -152,6 +153,28 @@ def _create(name: str, folder: Path | None, base: str | None) -> Path:
     made = (default_folder(name) if folder is None else folder.expanduser()).absolute()
     create_environment(family, made, base=None if base is None else resolve_python(base))
     return made
+
+
+def _what_is_here() -> str:
+    """Which families this interpreter can run, and which it cannot."""
+    from hylo_eval.families import FAMILIES, family_availability
+
+    usable = {family.name: family_availability(family).usable for family in FAMILIES}
+    has = ", ".join(name for name, here in usable.items() if here)
+    lacks = ", ".join(name for name, here in usable.items() if not here)
+    return f"this one has {has}" + (f", and lacks {lacks} (hylo-eval list envs says how to get them)" if lacks else "")
+
+
+def _after_removal(name: str) -> str:
+    """Where the environments of a name run once its interpreter is forgotten."""
+    from hylo_eval.families import env_availability, find_family
+    from hylo_eval.interpreters.looking import modules_of
+
+    here = env_availability(name) if find_family(name) is not None else env_availability(f"{modules_of(name)[0]}:env")
+    if here.usable:
+        return f"{name} runs in this interpreter again"
+    fix = f" ({here.fix})" if here.fix else ""
+    return f"{name} is registered no more, and this interpreter does not have it{fix}"
 
 
 def _facts(found: Interpreter) -> str:

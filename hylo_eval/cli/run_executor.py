@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from hylo_eval.errors import EvalError
 
@@ -31,8 +32,10 @@ def make_executor(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest)
     Raises:
         EvalError: An option that would change nothing, or a value that cannot be.
     """
-    from hylo_eval.interpreters.choosing import refuse_elsewhere, workers_interpreter
+    from hylo_eval.interpreters.choosing import refuse_elsewhere, refuse_forgotten, workers_interpreter
 
+    if options["python"] is None:
+        refuse_forgotten(recipe.env, _recorded_interpreter(Path(recipe.run, "manifest.json")))
     if options["executor"] == "ray":
         return _ray(recipe, options)
     _refuse(options, _OF_RAY, "--executor ray")
@@ -51,6 +54,17 @@ def make_executor(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest)
         limits=_limits(options),
         stop=stop,
     )
+
+
+def _recorded_interpreter(manifest: Path) -> str:
+    """The interpreter that a run began in; empty for one that begins now."""
+    from hylo_eval.traces.manifest import read_manifest
+
+    if not manifest.is_file():
+        return ""
+    found = read_manifest(manifest).get("interpreter")
+    executable = cast("dict[str, Any]", found).get("executable") if isinstance(found, dict) else None
+    return executable if isinstance(executable, str) else ""
 
 
 def _in_process(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest) -> Executor:

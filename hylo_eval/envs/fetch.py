@@ -58,6 +58,25 @@ _ENV_IDS: Mapping[str, str] = {
 Observation = dict[str, NDArray[Any]]
 
 
+def check_task(task: TaskSpec, folder: str = "") -> None:
+    """Refuse a task that cannot be one of this family, without the simulator.
+
+    Args:
+        task: The task.
+        folder: Where its benchmark file lies; nothing of this family lies there.
+
+    Raises:
+        EnvError: It has other params, or names no environment of the family.
+    """
+    del folder
+    require_init(task, SeedInit)
+    require_env_success(task)
+    env_id = read_params(task, required={"env_id": str})["env_id"]
+    if env_id not in INSTRUCTIONS:
+        raise EnvError(f"param 'env_id' of task {task.id!r} must be one of {', '.join(INSTRUCTIONS)}, not {env_id!r}")
+    static_instruction(task)
+
+
 class FetchEnv(gymnasium.Env[Any, Any]):
     """The environment of one Fetch task; the class is its own factory.
 
@@ -75,18 +94,12 @@ class FetchEnv(gymnasium.Env[Any, Any]):
     """
 
     def __init__(self, task: TaskSpec, *, image_size: int = 0) -> None:
-        require_init(task, SeedInit)
-        require_env_success(task)
-        env_id = read_params(task, required={"env_id": str})["env_id"]
-        if env_id not in INSTRUCTIONS:
-            raise EnvError(
-                f"param 'env_id' of task {task.id!r} must be one of {', '.join(INSTRUCTIONS)}, not {env_id!r}"
-            )
+        check_task(task)
         if not 0 <= image_size <= MAX_IMAGE_SIZE:
             raise EnvError(f"option 'image_size' must be in [0, {MAX_IMAGE_SIZE}] pixels, not {image_size}")
         self._task = task
         self._instruction = static_instruction(task)
-        self._simulator = _make_simulator(env_id)
+        self._simulator = _make_simulator(task.params["env_id"])
         self._watch = StabilityWatch(self._simulator.model, self._simulator.data)
         self._picture = PictureView(self._simulator.model, image_size, CAMERA) if image_size else None
         self._closed = False

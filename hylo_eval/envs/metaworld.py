@@ -62,6 +62,15 @@ _NO_TIME_LIMIT = 2**31
 Observation = dict[str, NDArray[Any]]
 
 
+def check_task(task: TaskSpec, folder: str = "") -> None:
+    """Raise an ``EnvError`` where a task cannot be one of this family; nothing of it lies in ``folder``."""
+    require_init(task, InitStateRef)
+    require_env_success(task)
+    read_params(task, required={}, optional={SCENES_DIGEST: str})
+    _parse_uri(task)
+    static_instruction(task)
+
+
 class MetaworldEnv(gymnasium.Env[Any, Any]):
     """The environment of one Meta-World task; the class is its own factory.
 
@@ -82,9 +91,7 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
     """
 
     def __init__(self, task: TaskSpec, *, image_size: int = 0) -> None:
-        require_init(task, InitStateRef)
-        require_env_success(task)
-        params = read_params(task, required={}, optional={SCENES_DIGEST: str})
+        check_task(task)
         if not 0 <= image_size <= MAX_IMAGE_SIZE:
             raise EnvError(f"option 'image_size' must be in [0, {MAX_IMAGE_SIZE}] pixels, not {image_size}")
         seed, name = _parse_uri(task)
@@ -95,7 +102,7 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
             raise EnvError(f"Meta-World has no task {name!r}{did_you_mean(name, package.MT1.ENV_NAMES)}")
         scenes = package.MT1(name, seed=seed)
         self._scenes = tuple(scenes.train_tasks)
-        self._check_scenes(params.get(SCENES_DIGEST))
+        self._check_scenes(task.params.get(SCENES_DIGEST))
         self._simulator = scenes.train_classes[name]()
         self._simulator.max_path_length = _NO_TIME_LIMIT
         self._watch = StabilityWatch(self._simulator.model, self._simulator.data)

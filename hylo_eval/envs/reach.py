@@ -49,6 +49,27 @@ START_DISTANCE_M = (0.65, 1.2)
 Floats = NDArray[np.float64]
 
 
+def check_task(task: TaskSpec, folder: str = "") -> None:
+    """Refuse a task that cannot be one of this family.
+
+    Args:
+        task: The task.
+        folder: Where its benchmark file lies; nothing of this family lies there.
+
+    Raises:
+        EnvError: It has other params, or a goal outside the room.
+    """
+    del folder
+    require_init(task, SeedInit)
+    require_env_success(task)
+    tolerance = float(read_params(task, required={"goal_m": tuple, "tolerance_m": float})["tolerance_m"])
+    static_instruction(task)
+    if any(abs(value) > ROOM_M for value in read_point(task, "goal_m", 3)):
+        raise EnvError(f"param 'goal_m' of task {task.id!r} must lie within {ROOM_M:g} m along every axis")
+    if tolerance <= 0:
+        raise EnvError(f"param 'tolerance_m' of task {task.id!r} must be positive, not {tolerance:g}")
+
+
 class ReachEnv(gymnasium.Env[Any, Any]):
     """The environment of one reach task; the class is its own factory.
 
@@ -62,17 +83,11 @@ class ReachEnv(gymnasium.Env[Any, Any]):
     """
 
     def __init__(self, task: TaskSpec) -> None:
-        require_init(task, SeedInit)
-        require_env_success(task)
-        params = read_params(task, required={"goal_m": tuple, "tolerance_m": float})
+        check_task(task)
         self._task = task
         self._instruction = static_instruction(task)
         self._goal: Floats = np.array(read_point(task, "goal_m", 3))
-        self._tolerance = float(params["tolerance_m"])
-        if np.any(np.abs(self._goal) > ROOM_M):
-            raise EnvError(f"param 'goal_m' of task {task.id!r} must lie within {ROOM_M:g} m along every axis")
-        if self._tolerance <= 0:
-            raise EnvError(f"param 'tolerance_m' of task {task.id!r} must be positive, not {self._tolerance:g}")
+        self._tolerance = float(task.params["tolerance_m"])
         self._position: Floats = np.zeros(3)
         self._velocity: Floats = np.zeros(3)
         self._gain = 1.0 - math.exp(-1.0 / (CONTROL_HZ * TIME_CONSTANT_SECONDS))

@@ -20,6 +20,7 @@ from hylo_eval.envs.protocol import BENCHMARK_FOLDER
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.options import on_record, read_options, refuse_missing, split_pairs
 
+_GIVEN_BY_HARNESS = (BENCHMARK_FOLDER,)
 _MAX_AGENT_FILE_BYTES = 1024 * 1024
 
 
@@ -49,8 +50,8 @@ def make_env_factory(
     """
     factory = plugins.load("envs", name)
     options = {
-        **read_options(factory, defaults, what=f"env {name!r}"),
-        **read_options(factory, given, what=f"env {name!r}"),
+        **read_options(factory, defaults, what=f"env {name!r}", reserved=_GIVEN_BY_HARNESS),
+        **read_options(factory, given, what=f"env {name!r}", reserved=_GIVEN_BY_HARNESS),
     }
     ref = {"ref": plugins.ref_of("envs", name), "options": on_record(options)}
     if folder is not None and BENCHMARK_FOLDER in inspect.signature(factory).parameters:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 
 from hylo_eval import plugins
 from hylo_eval.errors import EvalError
-from hylo_eval.families import find_family
-from hylo_eval.interpreters.looking import look_for, resolve_python
+from hylo_eval.families import env_availability, find_family
+from hylo_eval.interpreters.looking import NoInterpreter, look_for, resolve_python
 from hylo_eval.interpreters.own import is_own
 from hylo_eval.interpreters.registry import Registered, read_registry
 
@@ -68,11 +69,38 @@ def workers_interpreter(env: str, given: str | None) -> str | None:
         return None
     try:
         found = look_for(name, python)
+    except NoInterpreter as error:
+        if given is None:
+            raise EvalError(f"{error.message} (registered for {name})", fix=error.fix) from error
+        raise EvalError(
+            error.message, fix="leave --python out, or name an interpreter that hylo-eval env list has"
+        ) from error
     except EvalError as error:
         if given is not None:
             raise
         raise EvalError(f"{error.message} (registered for {name})", fix=error.fix) from error
     return found.python
+
+
+def refuse_forgotten(env: str, recorded: str) -> None:
+    """Refuse to go on here with a run whose interpreter is registered no more, where its environment is not here.
+
+    Args:
+        env: Alias or reference of the env factory.
+        recorded: The interpreter that the manifest of the run names; empty where it names none.
+
+    Raises:
+        EvalError: With the command that registers it again.
+    """
+    python = os.path.expanduser(recorded)  # noqa: PTH111 - pathlib's raises where there is no home
+    if not recorded or is_own(python) or registered_for(env) is not None or env_availability(env).usable:
+        return
+    name = names_of(env)[0]
+    raise EvalError(
+        f"the {name} environments are not installed here, and the interpreter that this run began in, {python}, "
+        f"is not registered for them",
+        fix=shlex.join(["hylo-eval", "env", "add", name, "--python", python]),
+    )
 
 
 def refuse_elsewhere(env: str, what: str) -> None:

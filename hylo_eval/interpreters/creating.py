@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,15 +12,9 @@ from pathlib import Path
 
 from hylo_eval.errors import EvalError
 from hylo_eval.families import Family
-from hylo_eval.interpreters.looking import LEAST_PYTHON, look_at
+from hylo_eval.interpreters.looking import LEAST_PYTHON, NoInterpreter, look_at
 from hylo_eval.interpreters.own import checkout
 from hylo_eval.interpreters.own_wheel import pack_own_wheel
-from hylo_eval.interpreters.registry import user_folder
-
-
-def default_folder(name: str) -> Path:
-    """Where the environment of a family is made unless somebody says where."""
-    return user_folder("XDG_DATA_HOME", ".local/share") / "environments" / name
 
 
 def create_environment(family: Family, folder: Path, *, base: str | None = None) -> Path:
@@ -37,9 +32,7 @@ def create_environment(family: Family, folder: Path, *, base: str | None = None)
         EvalError: The folder is taken, or a step fails; what was made of it is removed again.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        python = folder / "bin" / "python"
-        known = f"hylo-eval env add {family.name} --python {python}" if python.exists() else "--folder FOLDER"
-        raise EvalError(f"{folder} is not empty", fix=known)
+        raise EvalError(f"{folder} is not empty", fix=_instead_of(folder, family.name))
     if base is not None:
         _refuse_old(base)
     python = folder / "bin" / "python"
@@ -56,16 +49,31 @@ def create_environment(family: Family, folder: Path, *, base: str | None = None)
     return python
 
 
+def _instead_of(folder: Path, name: str) -> str:
+    """The command that uses what a folder holds already, or another folder that is free."""
+    python = folder / "bin" / "python"
+    if python.exists():
+        return shlex.join(["hylo-eval", "env", "add", name, "--python", str(python)])
+    number = 2
+    while (free := folder.with_name(f"{folder.name}-{number}")).exists():
+        number += 1
+    return shlex.join(["hylo-eval", "env", "add", name, "--create", "--folder", str(free)])
+
+
 def _own_requirement(folder: Path) -> Sequence[str]:
     found = checkout()
     return ["-e", str(found)] if found is not None else [str(pack_own_wheel(folder))]
 
 
 def _refuse_old(base: str) -> None:
-    found = look_at(base)
+    fix = "leave --base out, or name a later Python"
+    try:
+        found = look_at(base)
+    except NoInterpreter as error:
+        raise EvalError(error.message, fix=fix) from error
     if tuple(map(int, found.version.split(".")[:2])) < LEAST_PYTHON:
         least = ".".join(map(str, LEAST_PYTHON))
-        raise EvalError(f"{base} is Python {found.version}, and Hylo needs {least} or later")
+        raise EvalError(f"{base} is Python {found.version}, and Hylo needs {least} or later", fix=fix)
 
 
 def _step(command: Sequence[str], what: str) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +19,11 @@ from hylo_core.errors import clean_text
 from hylo_eval import plugins
 from hylo_eval.child import ChildOutcome, run_child
 from hylo_eval.errors import EvalError
-from hylo_eval.families import FAMILIES, Family
-from hylo_eval.installing import install_command
+from hylo_eval.families import FAMILIES, Family, family_availability
+from hylo_eval.installing import install_apart, install_command
 from hylo_eval.interpreters import probe
 from hylo_eval.interpreters.own import checkout, hylo_version, safe_path, source_digest
+from hylo_eval.interpreters.registry import default_folder, read_registry
 
 DEADLINE_SECONDS: Final = 60.0
 """Starting Python from a cold network disk takes a while; more than this is no answer."""
@@ -31,6 +34,10 @@ BASE_PACKAGES: Final = ("numpy", "scipy", "gymnasium", "mujoco", "torch")
 
 _VERSION: Final = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}")
 _MAX_ANSWER_BYTES: Final = 1024 * 1024
+
+
+class NoInterpreter(EvalError):
+    """There is nothing at this path that could run anything of Hylo; another interpreter is needed."""
 
 
 @attrs.frozen(kw_only=True)
@@ -104,7 +111,7 @@ def look_at(
         deadline_seconds: When it is given up; :data:`DEADLINE_SECONDS` unless given.
 
     Raises:
-        EvalError: It cannot be started, does not answer in time, or is no Python that could.
+        NoInterpreter: It cannot be started, does not answer in time, or is no Python that could.
     """
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     if safe_path():
@@ -136,10 +143,7 @@ def require_hylo(found: Interpreter) -> None:
     """
     least = ".".join(map(str, LEAST_PYTHON))
     if tuple(map(int, found.version.split(".")[:2])) < LEAST_PYTHON:
-        raise EvalError(
-            f"{found.python} is Python {found.version}, and Hylo needs {least} or later",
-            fix=f"make an environment with a later one: python{least} -m venv FOLDER",
-        )
+        raise NoInterpreter(f"{found.python} is Python {found.version}, and Hylo needs {least} or later")
     install = install_hylo(found.python)
     if not found.hylo or not found.source_digest:
         raise EvalError(f"Hylo is not installed in {found.python}, which workers need", fix=install)
@@ -185,18 +189,52 @@ def look_for(name: str, python: str) -> Interpreter:
     Raises:
         EvalError: As :func:`look_at`, :func:`require_hylo` and :func:`require_family`.
     """
-    found = look_at(python, packages=packages_of(name), modules=modules_of(name))
-    require_hylo(found)
+    try:
+        found = look_at(python, packages=packages_of(name), modules=modules_of(name))
+        require_hylo(found)
+    except NoInterpreter as error:
+        raise NoInterpreter(error.message, fix=another_for(name, python)) from error
     require_family(found, name)
     return found
 
 
-def install_hylo(python: str) -> str:
-    """The command that puts this Hylo into another interpreter."""
+def another_for(name: str, python: str) -> str:
+    """The commands that give a family an interpreter in place of one that cannot be used.
+
+    Args:
+        name: The family, or the top-level package of somebody else's environments.
+        python: The one that cannot.
+    """
+    family, entry = family_named(name), read_registry().get(name)
+    made = entry.environment if entry is not None and entry.python == python else ""
+    if family is not None and made:
+        return f"hylo-eval env remove {name} --delete && {install_apart(name)}"
+    if family is not None and entry is not None and entry.python == python and family_availability(family).usable:
+        return f"hylo-eval env remove {name}"
+    if family is not None and family.requirements:
+        return install_apart(name)
+    folder = default_folder(name)
+    fresh = str(folder / "bin" / "python")
+    steps = [
+        shlex.join([sys.executable, "-m", "venv", str(folder)]),
+        install_hylo(fresh, fresh=True),
+        shlex.join(["hylo-eval", "env", "add", name, "--python", fresh]),
+    ]
+    return " && ".join(steps)
+
+
+def install_hylo(python: str, *, fresh: bool = False) -> str:
+    """The command that puts this Hylo into another interpreter.
+
+    Args:
+        python: Which one.
+        fresh: Whether nothing of Hylo is there yet, not even what it needs.
+    """
     folder = checkout()
     if folder is not None:
         return install_command("-e", str(folder), python=python)
-    return install_command("--force-reinstall", "--no-deps", f"hylo-eval=={hylo_version()}", python=python)
+    anew = () if fresh else ("--force-reinstall", "--no-deps")
+    return install_command(*anew, f"hylo-eval=={hylo_version()}", python=python)
 
 
 def _read(python: str, answer: Any) -> Interpreter:
@@ -214,16 +252,15 @@ def _read(python: str, answer: Any) -> Interpreter:
     )
 
 
-def _no_answer(python: str, outcome: ChildOutcome, environment: dict[str, str]) -> EvalError:
+def _no_answer(python: str, outcome: ChildOutcome, environment: dict[str, str]) -> NoInterpreter:
     """Why an interpreter did not answer. One that is too old to read the question can still say how old it is."""
-    fix = "hylo-eval env list, or choose another with --python"
     if outcome.returncode is None:
-        return EvalError(f"the interpreter {python} cannot be used: {outcome.reason}", fix=fix)
+        return NoInterpreter(f"the interpreter {python} cannot be used: {outcome.reason}")
     question = "import sys; sys.stderr.write('\\nPython %d.%d' % sys.version_info[:2])"
     old = run_child([python, "-c", question], deadline_seconds=10.0, environment=environment)
     told = old.stderr.rpartition("\n")[2]
     if old.returncode == 0 and told.startswith("Python ") and told < f"Python {LEAST_PYTHON[0]}":
-        return EvalError(f"{python} is {told}, and Hylo needs {LEAST_PYTHON[0]}.{LEAST_PYTHON[1]} or later", fix=fix)
+        return NoInterpreter(f"{python} is {told}, and Hylo needs {LEAST_PYTHON[0]}.{LEAST_PYTHON[1]} or later")
     if old.returncode == 0 and told.startswith("Python "):
-        return EvalError(f"{python} is {told} and gave no answer: {outcome.reason}", fix=fix)
-    return EvalError(f"{python} is no Python interpreter ({outcome.reason})", fix=fix)
+        return NoInterpreter(f"{python} is {told} and gave no answer: {outcome.reason}")
+    return NoInterpreter(f"{python} is no Python interpreter ({outcome.reason})")

@@ -61,6 +61,11 @@ def registry_path() -> Path | None:
     return user_folder("XDG_CONFIG_HOME", ".config") / "interpreters.toml"
 
 
+def default_folder(name: str) -> Path:
+    """Where the environment of a family is made unless somebody says where."""
+    return user_folder("XDG_DATA_HOME", ".local/share") / "environments" / name
+
+
 def user_folder(variable: str, below_home: str) -> Path:
     """Hylo's folder among a person's own, by the XDG base directory specification.
 

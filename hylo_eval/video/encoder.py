@@ -14,6 +14,7 @@ import attrs
 
 from hylo_core.errors import describe_error
 from hylo_eval.errors import EvalError
+from hylo_eval.installing import install_command
 from hylo_eval.traces.files import name_once
 from hylo_eval.video.frames import frames_of, nothing_shown, picture_problem
 
@@ -43,11 +44,11 @@ def require_encoder() -> Any:
     except ImportError as error:
         raise EvalError(
             f"video needs PyAV, which is not installed here ({error})",
-            fix="python -m pip install 'hylo-eval[video]', or --video none",
+            fix=f"{install_command('hylo-eval[video]')}, or --video none",
         ) from error
     module: Any = av
     if "libx264" not in module.codecs_available:
-        raise EvalError("this PyAV cannot encode H.264", fix="python -m pip install --force-reinstall av")
+        raise EvalError("this PyAV cannot encode H.264", fix=install_command("--force-reinstall", "av"))
     return module
 
 

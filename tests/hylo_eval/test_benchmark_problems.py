@@ -18,6 +18,7 @@ instruction = "go"
 max_steps = 5
 init = {kind = "seed"}
 success = {kind = "builtin", name = "env_success"}
+params = {goal_m = [0.3, 0.0, 0.4], tolerance_m = 0.02}
 """
 
 
@@ -65,11 +66,56 @@ def test_all_problems_are_found_at_once(problems):
         (("max_steps = 5\n", ""), ["tasks[0].max_steps: is missing"]),
         (("instruction", 'success_at = "end"\ninstruction'), ["tasks[0].stop_on_success: must be false"]),
         (("[splits]", "tasks = 3"), ["is not valid TOML"]),
+        (("0.02", "-0.02"), ["tasks[0]: param 'tolerance_m' of task 't' must be positive"]),
+        (("0.3,", "3.3,"), ["tasks[0]: param 'goal_m' of task 't' must lie within"]),
+        (('"reach"', '"fetch"'), ["tasks[0]: task 't' has no param 'goal_m'"]),
+        (('"reach"', '"libero"'), ["tasks[0]: task 't' has an init of kind 'seed'"]),
+        (('"reach"', '"metaworld"'), ["tasks[0]: task 't' has an init of kind 'seed'"]),
     ],
 )
 def test_each_problem_has_a_path_and_a_sentence(problems, change, expected):
     """One change to a good file gives exactly its problem."""
     found = problems(GOOD.replace(*change, 1))
+    assert len(found) == len(expected)
+    assert all(line.startswith(start) for line, start in zip(found, expected, strict=True))
+
+
+KITCHEN = """
+id = "b"
+version = "1"
+env = "robocasa"
+[splits]
+heldout = [0]
+[[tasks]]
+id = "t"
+version = "1"
+instruction = "{instruction}"
+instruction_source = "robocasa"
+max_steps = 5
+init = {kind = "seed"}
+success = {kind = "builtin", name = "env_success"}
+params = {task = "OpenDrawer", scenes = [[1, 1]]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("", ""), []),
+        (('"robocasa"', '"hylo_eval.envs.robocasa:RobocasaFactory"'), []),
+        (("OpenDrawer", "OpenDrawr"), ["tasks[0]: RoboCasa has no task 'OpenDrawr'; did you mean 'OpenDrawer'"]),
+        (("[[1, 1]]", "[[1, 99]]"), ["tasks[0]: params.scenes[0] of task 't' must be a layout"]),
+        (("[[1, 1]]", "[[1, 1], [1, 1]]"), ["tasks[0]: params.scenes[1] of task 't' repeats [1, 1]"]),
+        (
+            ('{kind = "seed"}', '{kind = "snapshot", uri = "robocasa:none.json"}'),
+            ["tasks[0]: cannot read the snapshot"],
+        ),
+        (("[splits]", '[env_options]\nbenchmark_folder = "x"\n[splits]'), ["env_options: env 'robocasa': option"]),
+    ],
+)
+def test_what_a_family_refuses_of_its_tasks_is_a_problem_without_its_simulator(problems, change, expected):
+    """RoboCasa lives in another environment, and its catalogue here."""
+    found = problems(KITCHEN.replace(*change, 1))
     assert len(found) == len(expected)
     assert all(line.startswith(start) for line, start in zip(found, expected, strict=True))
 

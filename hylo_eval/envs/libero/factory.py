@@ -10,7 +10,7 @@ import attrs
 from hylo_core.canonical import digest_bytes
 from hylo_core.task import InitStateRef, TaskSpec
 from hylo_eval.envs.libero.bddl import read_problem
-from hylo_eval.envs.libero.init_states import read_states, resolve, states_digest
+from hylo_eval.envs.libero.init_states import parse_uri, read_states, resolve, states_digest
 from hylo_eval.envs.libero.installation import Installation, find_installation
 from hylo_eval.envs.libero.specs import Orientation
 from hylo_eval.envs.task_support import read_params, require_init
@@ -81,15 +81,31 @@ class TaskFiles:
     states: Any
 
 
+def check_task(task: TaskSpec, folder: str = "") -> None:
+    """Refuse a task that cannot be one of this family, without the simulator.
+
+    Args:
+        task: The task.
+        folder: Where its benchmark file lies; nothing of this family lies there.
+
+    Raises:
+        EnvError: It has other params, or its init is no recorded list of states.
+    """
+    del folder
+    require_init(task, InitStateRef)
+    read_params(task, required=_REQUIRED, optional=_OPTIONAL)
+    init: Any = task.init
+    parse_uri(init.uri)
+
+
 def read_files(task: TaskSpec, installation: Installation) -> TaskFiles:
     """Read a task's files before anything runs that trusts them: LIBERO's own reader evaluates text in BDDL files.
 
     Raises:
         EnvError: A file is missing, damaged, or another one than the task was frozen with; a task of another family.
     """
-    require_init(task, InitStateRef)
-    params = read_params(task, required=_REQUIRED, optional=_OPTIONAL)
-    bddl_file = _inside(installation.bddl_folder, params["suite"], params["bddl_file"])
+    check_task(task)
+    bddl_file = _inside(installation.bddl_folder, task.params["suite"], task.params["bddl_file"])
     problem = read_problem(bddl_file)
     _check_digest(task, "bddl_sha256", digest_bytes(bddl_file.read_bytes()), bddl_file)
     init: Any = task.init

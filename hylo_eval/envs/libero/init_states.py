@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from hylo_eval.envs.libero.array_pickle import ArrayRecord, Dtype, RefusedFile, read_array
 from hylo_eval.errors import EnvError
+from hylo_eval.installing import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +58,7 @@ def resolve(uri: str, init_folder: Path) -> Path:
             return path
     raise EnvError(
         f"the installed LIBERO has no initial states for {uri} (looked for {original} and {converted.name})",
-        fix="python -m pip install 'hylo-eval[libero]'",
+        fix=install_command("hylo-eval[libero]"),
     )
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from hylo_eval.errors import EnvError, MissingSimulator
+from hylo_eval.installing import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -88,7 +89,7 @@ def find_installation(assets: str = "") -> Installation:
     looked = ", ".join(map(str, candidates))
     raise EnvError(
         f"LIBERO is installed without its assets (looked in {looked})",
-        fix="python -m pip install 'hylo-eval[libero]', or --env-arg assets=FOLDER",
+        fix=f"{install_command('hylo-eval[libero]')}, or --env-arg assets=FOLDER",
     )
 
 

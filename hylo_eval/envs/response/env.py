@@ -123,7 +123,7 @@ def _pictures(task: TaskSpec, params: Mapping[str, Any], folder: str | None) -> 
     if folder is None:
         raise EnvError(
             f"task {task.id!r} shows picture files, and nobody said where: load the benchmark from its file, "
-            "or give the option benchmark_folder"
+            "or give the factory benchmark_folder"
         )
     items: Sequence[Any] = params["images"]
     try:

@@ -26,6 +26,11 @@ OBJECT_REGISTRIES: Final = ("objaverse", "lightwheel", "aigen")
 DEFAULT_OBJECT_REGISTRIES: Final = ("objaverse", "lightwheel")
 """Where they are sampled from unless an evaluation says otherwise (the default of the package's ``Kitchen``)."""
 
+NARROWING_FIXTURES: Final[Mapping[str, tuple[str, ...]]] = FrozenMapping(
+    dict.fromkeys(("OpenCabinet", "CloseCabinet"), ("CABINET_SINGLE_DOOR", "CABINET_DOUBLE_DOOR"))
+)
+"""The tasks whose fixture can be narrowed, and to what: a cabinet has one door or two. Others have one kind."""
+
 ObjectSplit: TypeAlias = Literal["pretrain", "target", "all"]
 """Which instances of an object category may appear.
 

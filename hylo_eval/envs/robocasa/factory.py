@@ -4,16 +4,37 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from hylo_core.canonical import is_digest
 from hylo_core.errors import DigestMismatch
-from hylo_core.task import InitStateRef, SnapshotInit, TaskSpec
+from hylo_core.task import SnapshotInit, TaskSpec
 from hylo_eval.envs.robocasa.assets import ASSETS, assets_digest, assets_version
-from hylo_eval.envs.robocasa.installation import check_objects, find_installation, installed_versions
+from hylo_eval.envs.robocasa.installation import (
+    Installation,
+    check_objects,
+    find_installation,
+    installed_versions,
+)
 from hylo_eval.envs.robocasa.settings import read_settings
-from hylo_eval.envs.robocasa.snapshots import read_snapshot
-from hylo_eval.envs.robocasa.specs import ActionLayout, Orientation
-from hylo_eval.errors import EnvError
+from hylo_eval.envs.robocasa.snapshots import read_document, read_snapshot
+from hylo_eval.envs.robocasa.specs import ActionLayout, Orientation, env_spec
+from hylo_eval.errors import EnvError, EnvUnready
 
 DEFAULT_PIXELS: Final = 256
+
+
+def check_task(task: TaskSpec, folder: str) -> None:
+    """Refuse a task that cannot be one of this family, by the catalogue alone: no simulator, no assets.
+
+    Args:
+        task: The task.
+        folder: Where its benchmark file lies.
+
+    Raises:
+        EnvError: A param, the check or the init is not this family's; a snapshot is missing or another one.
+    """
+    settings = read_settings(task)
+    if isinstance(task.init, SnapshotInit):
+        read_document(task, folder, settings)
 
 
 def make_robocasa_env(
@@ -31,6 +52,9 @@ def make_robocasa_env(
 ) -> Any:
     """Make the environment of one task, a :class:`hylo_eval.envs.robocasa.env.RobocasaEnv`.
 
+    Where RoboCasa lacks its assets, the objects of the task or the robosuite it needs, the environment is one that says
+    so at every reset (:class:`hylo_eval.envs.robocasa.unready.UnreadyEnv`): a run on it abstains.
+
     Args:
         task: A task of this family (:mod:`hylo_eval.envs.robocasa.settings`).
         cameras: Whether observations hold pictures of the three cameras.
@@ -46,41 +70,56 @@ def make_robocasa_env(
     Raises:
         MissingSimulator: RoboCasa is not installed.
         DigestMismatch: The assets are others than were asked for.
-        EnvError: The assets or objects are missing, an option would change nothing, or a task of another family.
+        EnvError: An option would change nothing or names no folder, or a task of another family.
     """
+    from hylo_eval.envs.mujoco_picture import renderer_name
     from hylo_eval.envs.robocasa.env import RobocasaEnv
     from hylo_eval.envs.robocasa.simulation import KitchenSimulation, PictureSize
     from hylo_eval.envs.robocasa.targets import target_reader
+    from hylo_eval.envs.robocasa.unready import UnreadyEnv
 
     sizes = {"camera_height": camera_height, "camera_width": camera_width}
     _check_picture_options({**sizes, "orientation": orientation}, cameras=cameras)
-    settings = read_settings(task)
-    if isinstance(task.init, InitStateRef):
-        raise EnvError(f"task {task.id!r} has an init of kind 'init_state'; RoboCasa takes 'seed' and 'snapshot'")
-    target = target_reader(settings.task) if privileged else None
-    installation = find_installation(assets)
-    check_objects(installation, settings.object_registries)
-    if assets_sha256 and assets_digest(installation.assets) != assets_sha256:
-        raise DigestMismatch(
-            assets_sha256, assets_digest(installation.assets), what=f"the assets {installation.assets}"
+    if assets_sha256 and not is_digest(assets_sha256):
+        raise EnvError(
+            f"option 'assets_sha256' must be sha256: and 64 hex digits in lower case, not {assets_sha256!r}",
+            fix="copy it from robocasa-assets among the versions of a manifest, or leave it out",
         )
-    snapshot = None
-    if isinstance(task.init, SnapshotInit):
-        snapshot = read_snapshot(task, benchmark_folder, settings.task, installation.assets)
+    settings = read_settings(task)
+    target = target_reader(settings.task) if privileged else None
     pictures = PictureSize(camera_height or DEFAULT_PIXELS, camera_width or DEFAULT_PIXELS) if cameras else None
-    simulation = KitchenSimulation(installation, settings, pictures)
+    turned: Orientation = orientation or "upright"
+    versions = installed_versions()
+    try:
+        installation = find_installation(assets)
+        versions[ASSETS] = assets_version(installation)
+        check_objects(installation, settings.object_registries)
+        _check_digest(installation, assets_sha256)
+        snapshot = None
+        if isinstance(task.init, SnapshotInit):
+            snapshot = read_snapshot(task, benchmark_folder, settings, installation.assets)
+        simulation = KitchenSimulation(installation, settings, pictures)
+    except EnvUnready as error:
+        spec = env_spec(action, pictures, turned, privileged=target is not None)
+        return UnreadyEnv(spec, error, versions=versions, renderer=renderer_name() if pictures else "none")
     return RobocasaEnv(
         task,
         simulation,
         name=settings.task,
         assets=installation.assets,
-        versions={**installed_versions(), ASSETS: assets_version(installation)},
+        versions=versions,
         snapshot=snapshot,
         layout=action,
         pictures=pictures,
-        orientation=orientation or "upright",
+        orientation=turned,
         target=target,
     )
+
+
+def _check_digest(installation: Installation, asked: str) -> None:
+    found = assets_digest(installation.assets) if asked else ""
+    if found != asked:
+        raise DigestMismatch(asked, found, what=f"the assets {installation.assets}")
 
 
 def _check_picture_options(options: dict[str, Any], *, cameras: bool) -> None:

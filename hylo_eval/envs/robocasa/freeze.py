@@ -9,9 +9,10 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.task import TaskSpec
 from hylo_eval.envs.assets import tree_digest
 from hylo_eval.envs.robocasa.catalogue import LEGACY_TASKS, catalogue
-from hylo_eval.envs.robocasa.installation import find_package
+from hylo_eval.envs.robocasa.installation import EXTRA, find_package
 from hylo_eval.envs.robocasa.settings import KitchenSettings, kitchen_task_spec
 from hylo_eval.errors import EnvError
+from hylo_eval.installing import install_command
 
 VERSION: Final = "1.0"
 SPLIT: Final = "target"
@@ -43,7 +44,7 @@ def freeze(benchmark_id: str) -> Benchmark:
     if metadata.version(name) != version:
         raise EnvError(
             f"the catalogue is of {name} {version}, and {metadata.version(name)} is installed",
-            fix="python -m pip install 'hylo-eval[robocasa]'",
+            fix=install_command(EXTRA),
         )
     legacy = benchmark_id == LEGACY
     tasks = _legacy_tasks() if legacy else _task_set(TASK_SETS[benchmark_id])

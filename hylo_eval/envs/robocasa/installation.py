@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from hylo_eval.errors import EnvError, EnvUnready, MissingSimulator
+from hylo_eval.installing import install_command, module_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -32,7 +33,8 @@ ASSETS_VARIABLE: Final = "HYLO_ROBOCASA_ASSETS"
 STAND_IN_MARKER: Final = "hylo_stand_in.json"
 """A file of this name in the asset root says that the assets stand in for RoboCasa's own."""
 
-DOWNLOAD: Final = "python -m robocasa.scripts.download_kitchen_assets"
+EXTRA: Final = "hylo-eval[robocasa]"
+"""What installs RoboCasa with the versions it needs."""
 
 _MODELS: Final = "robocasa.models"
 _BACKEND_VARIABLE: Final = "MUJOCO_GL"
@@ -92,6 +94,7 @@ def find_installation(assets: str = "") -> Installation:
     Raises:
         MissingSimulator: RoboCasa or robosuite is not installed.
         EnvUnready: The wrong robosuite is installed, or the assets are not there.
+        EnvError: A folder of assets was named that does not exist.
     """
     root, robosuite = find_package(), _package_folder("robosuite")
     if robosuite is None:
@@ -101,14 +104,20 @@ def find_installation(assets: str = "") -> Installation:
     folder = Path(asked) if asked else root / "models" / "assets"
     if asked and not folder.is_dir():
         fix = f"--env-arg assets=FOLDER, or {ASSETS_VARIABLE}=FOLDER"
-        raise EnvUnready(f"there is no folder of assets {asked}", fix=fix)
+        raise EnvError(f"there is no folder of assets {asked}", fix=fix)
     missing = [name for name in _REQUIRED_FOLDERS if not (folder / name).is_dir()]
     if missing:
         raise EnvUnready(
             f"RoboCasa is installed without its kitchen assets ({folder} lacks {', '.join(missing)})",
-            fix=f"{DOWNLOAD}; or --env-arg assets=FOLDER, or {ASSETS_VARIABLE}=FOLDER",
+            fix=f"{download_command()}; or --env-arg assets=FOLDER, or {ASSETS_VARIABLE}=FOLDER",
         )
     return Installation(root=root, assets=folder.resolve())
+
+
+def download_command(*types: str) -> str:
+    """The command of RoboCasa's own download, in this interpreter; all kinds of assets unless some are named."""
+    kinds = ("--type", *types) if types else ()
+    return module_command("robocasa.scripts.download_kitchen_assets", *kinds)
 
 
 def check_objects(installation: Installation, registries: Sequence[str]) -> None:
@@ -122,7 +131,7 @@ def check_objects(installation: Installation, registries: Sequence[str]) -> None
         if not folder.is_dir() or not any(folder.iterdir()):
             raise EnvUnready(
                 f"the objects of the registry {registry!r} are missing ({folder} has none)",
-                fix=f"{DOWNLOAD} --type {_DOWNLOADS[registry]}",
+                fix=download_command(_DOWNLOADS[registry]),
             )
 
 
@@ -149,9 +158,7 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
             simulator = _import()
     except AssertionError as error:
         # RoboCasa's own way of refusing versions of MuJoCo, numpy and robosuite.
-        raise EnvUnready(
-            f"RoboCasa refuses what is installed here: {error}", fix="python -m pip install 'hylo-eval[robocasa]'"
-        ) from error
+        raise EnvUnready(f"RoboCasa refuses what is installed here: {error}", fix=install_command(EXTRA)) from error
     except ImportError as error:
         raise MissingSimulator("robocasa", "robocasa", str(error), apart=True) from error
     except AttributeError as error:
@@ -218,7 +225,7 @@ def _check_robosuite(folder: Path) -> None:
     raise EnvUnready(
         f"the robosuite that is installed ({listed}) is not the one RoboCasa needs: "
         "two packages provide 'import robosuite', and the other one's files are in place",
-        fix="python -m pip uninstall -y robosuite praxis-robosuite && python -m pip install 'hylo-eval[robocasa]'",
+        fix=f"{module_command('pip', 'uninstall', '-y', 'robosuite', 'praxis-robosuite')} && {install_command(EXTRA)}",
     )
 
 

@@ -7,10 +7,11 @@ from typing import Any, Final, cast
 
 import attrs
 
-from hylo_core.canonical import describe
-from hylo_core.task import Predicate, SeedInit, SnapshotInit, TaskSpec
+from hylo_core.canonical import describe, is_digest
+from hylo_core.task import InitStateRef, Predicate, SeedInit, SnapshotInit, TaskSpec
 from hylo_eval.envs.robocasa.catalogue import (
     DEFAULT_OBJECT_REGISTRIES,
+    NARROWING_FIXTURES,
     OBJECT_REGISTRIES,
     KitchenTask,
     ObjectSplit,
@@ -26,6 +27,9 @@ INSTRUCTION_SOURCE: Final = "robocasa"
 
 OBJECT_SPLITS: Final = ("pretrain", "target", "all")
 
+DIGEST_PARAM: Final = "snapshot_sha256"
+"""The param that pins a snapshot's content: a uri alone says only where it lies."""
+
 _VERSION: Final = "1.0"
 _REQUIRED: Final = {"task": str}
 _OPTIONAL: Final = {
@@ -34,7 +38,7 @@ _OPTIONAL: Final = {
     "object_registries": object,
     "fixture": str,
     "object_category": str,
-    "snapshot_sha256": str,
+    DIGEST_PARAM: str,
 }
 
 
@@ -114,6 +118,7 @@ def read_settings(spec: TaskSpec) -> KitchenSettings:
     except EvalError as error:
         raise EnvError(error.message, fix="hylo-eval list benchmarks") from None
     _check_success(spec, task)
+    _check_init(spec, params.get(DIGEST_PARAM))
     objects = params.get("objects", "all")
     if objects not in OBJECT_SPLITS:
         raise EnvError(
@@ -124,7 +129,7 @@ def read_settings(spec: TaskSpec) -> KitchenSettings:
         scenes=_scenes(spec, task, params.get("scenes")),
         objects=objects,
         object_registries=_registries(spec, params.get("object_registries", list(DEFAULT_OBJECT_REGISTRIES))),
-        fixture=params.get("fixture", ""),
+        fixture=_fixture(spec, task, params.get("fixture", "")),
         object_category=_category(spec, task, params.get("object_category", "")),
     )
 
@@ -140,6 +145,23 @@ def _check_success(spec: TaskSpec, task: KitchenTask) -> None:
         )
 
 
+def _check_init(spec: TaskSpec, pinned: str | None) -> None:
+    """A snapshot is pinned by its digest, and nothing else has one."""
+    if isinstance(spec.init, InitStateRef):
+        raise EnvError(f"task {spec.id!r} has an init of kind 'init_state'; RoboCasa takes 'seed' and 'snapshot'")
+    if isinstance(spec.init, SeedInit):
+        if pinned is not None:
+            raise EnvError(
+                f"params.{DIGEST_PARAM} of task {spec.id!r} changes nothing: its init is of kind 'seed'",
+                fix=f'leave {DIGEST_PARAM} out, or init = {{kind = "snapshot", uri = "robocasa:FILE.json"}}',
+            )
+    elif pinned is not None and not is_digest(pinned):
+        raise EnvError(
+            f"params.{DIGEST_PARAM} of task {spec.id!r} must be sha256: and 64 hex digits in lower case, "
+            f"not {describe(pinned)}"
+        )
+
+
 def _scenes(spec: TaskSpec, task: KitchenTask, value: Any) -> tuple[Scene, ...]:
     """Pairs of numbers of the package's kitchens; all of them where the task does not say."""
     whole = catalogue().split("all")
@@ -150,7 +172,12 @@ def _scenes(spec: TaskSpec, task: KitchenTask, value: Any) -> tuple[Scene, ...]:
     scenes: list[Scene] = []
     for index, pair in enumerate(pairs):
         match pair:
-            case (int() as layout, int() as style) if layout in layouts and style in styles:
+            case (int() as layout, int() as style) if _is_among(layout, layouts) and _is_among(style, styles):
+                if (layout, style) in scenes:
+                    raise EnvError(
+                        f"params.scenes[{index}] of task {spec.id!r} repeats {list(pair)} of "
+                        f"scenes[{scenes.index((layout, style))}]: every kitchen is drawn equally often"
+                    )
                 scenes.append((layout, style))
             case _:
                 raise EnvError(
@@ -167,6 +194,11 @@ def _scenes(spec: TaskSpec, task: KitchenTask, value: Any) -> tuple[Scene, ...]:
     return tuple(scenes)
 
 
+def _is_among(number: int, numbers: Sequence[int]) -> bool:
+    """Whether it is one of them, and not a truth value that equals one."""
+    return not isinstance(number, bool) and number in numbers
+
+
 def _registries(spec: TaskSpec, value: Any) -> tuple[str, ...]:
     names = _items(value)
     unknown = [name for name in names if name not in OBJECT_REGISTRIES]
@@ -176,6 +208,18 @@ def _registries(spec: TaskSpec, value: Any) -> tuple[str, ...]:
             f"not {describe(value)}"
         )
     return tuple(names)
+
+
+def _fixture(spec: TaskSpec, task: KitchenTask, value: str) -> str:
+    """The kind of cabinet that the tasks with cabinet doors can be narrowed to."""
+    possible = NARROWING_FIXTURES.get(task.name, ())
+    if value and value not in possible:
+        listed = ", ".join(possible) or f"none: {task.name} has one kind of fixture"
+        raise EnvError(
+            f"params.fixture of task {spec.id!r} cannot be {value!r}{did_you_mean(value, possible)} "
+            f"(possible: {listed})"
+        )
+    return value
 
 
 def _category(spec: TaskSpec, task: KitchenTask, value: str) -> str:

@@ -15,8 +15,9 @@ from xml.etree.ElementTree import ParseError
 
 import attrs
 
-from hylo_eval.envs.robocasa.installation import DOWNLOAD, Installation, import_simulator
+from hylo_eval.envs.robocasa.installation import EXTRA, Installation, download_command, import_simulator
 from hylo_eval.errors import EnvError
+from hylo_eval.installing import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -98,7 +99,7 @@ class KitchenSimulation:
         except TypeError as error:
             raise EnvError(
                 f"RoboCasa's {settings.task} cannot be made as this family makes it: {error}",
-                fix="python -m pip install 'hylo-eval[robocasa]'",
+                fix=install_command(EXTRA),
             ) from error
 
     @property
@@ -237,7 +238,7 @@ def _check_action_layout(inner: Any) -> None:
         raise EnvError(
             f"the robot's action has {size} entries in the order {found}; this family names {ACTION_SIZE} "
             f"in the order {ACTION_SLICES}",
-            fix="python -m pip install 'hylo-eval[robocasa]'",
+            fix=install_command(EXTRA),
         )
 
 
@@ -245,23 +246,23 @@ def _explained(settings: KitchenSettings, error: Exception) -> EnvError:
     """A typed error that says how to mend what the package raises at reset."""
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, FileNotFoundError):
-        return EnvError(f"an asset of {settings.task} is missing ({error.filename or error})", fix=DOWNLOAD)
+        return EnvError(f"an asset of {settings.task} is missing ({error.filename or error})", fix=download_command())
     if isinstance(error, PermissionError):
         return EnvError(
             f"RoboCasa writes a file beside every object it reads, and may not here ({error.filename or error})",
             fix="copy the assets to a folder that can be written to, and --env-arg assets=FOLDER",
         )
     if isinstance(error, ParseError):
-        return EnvError(f"a model among the assets of {settings.task} is damaged ({error})", fix=DOWNLOAD)
+        return EnvError(f"a model among the assets of {settings.task} is damaged ({error})", fix=download_command())
     if isinstance(error, ValueError) and "Error opening file" in str(error):
         # MuJoCo's words for a texture or mesh that is not there.
-        return EnvError(f"an asset of {settings.task} is missing ({error})", fix=DOWNLOAD)
+        return EnvError(f"an asset of {settings.task} is missing ({error})", fix=download_command())
     if isinstance(error, ValueError) and "NaN" in str(error):
         registries = ", ".join(settings.object_registries)
         return EnvError(
             f"an object of {settings.task} has no instance in the registries {registries} "
             f"(objects={settings.objects!r}): the package divides by their number",
-            fix=f"{DOWNLOAD} --type all",
+            fix=download_command("all"),
         )
     return EnvError(f"the scene of {settings.task} cannot be set up: {said}")
 

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import attrs
 
 from hylo_core.canonical import describe, digest
+from hylo_core.errors import ContractError
 from hylo_core.task import SnapshotInit, TaskSpec
+from hylo_eval.envs.robocasa.settings import DIGEST_PARAM, KitchenSettings
 from hylo_eval.errors import EnvError, TraceError
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
 
 SCHEME: Final = "robocasa:"
 """An ``init.uri`` is this and a path from the benchmark file: ``robocasa:scene.json``, ``robocasa:trace.jsonl``."""
-DIGEST_PARAM: Final = "snapshot_sha256"
-"""The param that pins a snapshot's content: a uri alone says only where it lies."""
 MAX_BYTES: Final = 64 * 1024 * 1024
 
 _SCHEMA: Final = "hylo.robocasa_snapshot/v0.1"
@@ -88,28 +88,78 @@ def snapshot_task(spec: TaskSpec, snapshot: Mapping[str, Any], uri: str) -> Task
     )
 
 
-def read_snapshot(spec: TaskSpec, folder: str, task: str, assets: Path) -> Snapshot:
-    """The snapshot a task begins in.
+def read_document(spec: TaskSpec, folder: str, settings: KitchenSettings) -> tuple[str, dict[str, Any]]:
+    """The snapshot a task begins in, as it lies beside the benchmark file, and its name there; needs no assets.
 
     Args:
         spec: The task; its ``init`` is a :class:`SnapshotInit`.
         folder: Where the benchmark file lies; empty where there is none.
-        task: The package's class.
+        settings: What the params of the task say.
+
+    Raises:
+        EnvError: It cannot be read, is another one than the task pins, or of another task or kitchen.
+    """
+    name = _name_beside_benchmark(spec)
+    if not folder:
+        raise EnvError(
+            f"task {spec.id!r} begins in the snapshot {name}, and nobody said where that lies: load the benchmark from "
+            "its file, or give the factory benchmark_folder"
+        )
+    document = _read(Path(folder, name))
+    _require_pinned(spec, document, name)
+    if document.get("schema") != _SCHEMA or document.get("task") != settings.task:
+        raise EnvError(f"{name} is a snapshot of {describe(document.get('task'))}, not of {settings.task!r}")
+    ep_meta = _members(document, "ep_meta", name)
+    kitchen = (ep_meta.get("layout_id"), ep_meta.get("style_id"))
+    if None not in kitchen and kitchen not in settings.scenes:
+        raise EnvError(
+            f"{name} is in the kitchen {describe(list(kitchen))}, which is none of params.scenes of task {spec.id!r}"
+        )
+    return name, document
+
+
+def _name_beside_benchmark(spec: TaskSpec) -> str:
+    """The path of a snapshot from the benchmark file; it cannot lead out of that folder."""
+    uri = spec.init.uri if isinstance(spec.init, SnapshotInit) else ""
+    name = uri.removeprefix(SCHEME)
+    path = PurePosixPath(name)
+    inside = not path.is_absolute() and ".." not in path.parts and "\0" not in name
+    if not uri.startswith(SCHEME) or path.suffix not in (".json", ".jsonl") or not inside:
+        raise EnvError(
+            f"init.uri of task {spec.id!r} must be {SCHEME}FILE.json or {SCHEME}TRACE.jsonl, beside the benchmark file "
+            f"or below, not {uri!r}"
+        )
+    return name
+
+
+def _require_pinned(spec: TaskSpec, document: Mapping[str, Any], name: str) -> None:
+    pinned = spec.params.get(DIGEST_PARAM)
+    try:
+        found = digest(document)
+    except ContractError as error:
+        raise EnvError(f"{name} is no snapshot: {error}") from error
+    if pinned is None:
+        raise EnvError(
+            f"task {spec.id!r} begins in a snapshot and does not pin its content",
+            fix=f'params.{DIGEST_PARAM} = "{found}", which is what {name} holds now',
+        )
+    if found != pinned:
+        raise EnvError(f"{name} has digest {found}, and params.{DIGEST_PARAM} of task {spec.id!r} is {pinned}")
+
+
+def read_snapshot(spec: TaskSpec, folder: str, settings: KitchenSettings, assets: Path) -> Snapshot:
+    """The snapshot a task begins in, for this machine.
+
+    Args:
+        spec: The task; its ``init`` is a :class:`SnapshotInit`.
+        folder: Where the benchmark file lies; empty where there is none.
+        settings: What the params of the task say.
         assets: The asset root on this machine.
 
     Raises:
-        EnvError: It cannot be read, is another one than the task pins, or of another task.
+        EnvError: It cannot be read, is another one than the task pins, or of another task or kitchen.
     """
-    uri = spec.init.uri if isinstance(spec.init, SnapshotInit) else ""
-    name = uri.removeprefix(SCHEME)
-    if not uri.startswith(SCHEME) or not name.endswith((".json", ".jsonl")):
-        raise EnvError(f"init.uri of task {spec.id!r} must be {SCHEME}FILE.json or {SCHEME}TRACE.jsonl, not {uri!r}")
-    document = _read(Path(folder, name))
-    pinned, found = spec.params.get(DIGEST_PARAM), digest(document)
-    if found != pinned:
-        raise EnvError(f"{name} has digest {found}, and params.{DIGEST_PARAM} of task {spec.id!r} is {pinned}")
-    if document.get("schema") != _SCHEMA or document.get("task") != task:
-        raise EnvError(f"{name} is a snapshot of {document.get('task')!r}, not of {task!r}")
+    name, document = read_document(spec, folder, settings)
     state, controllers = _members(document, "state", name), _members(document, "controllers", name)
     if set(state) != set(_ARRAYS):
         raise EnvError(f"{name}: state must hold {', '.join(_ARRAYS)}")

@@ -40,7 +40,8 @@ def test_an_interpreter_is_added_listed_and_removed(hylo, python):
     assert lines[1].endswith(str(python))
     removed = hylo("env", "remove", "reach")
     assert (removed.code, removed.out) == (0, "reach runs in this interpreter again\n")
-    assert hylo("env", "list").out == "every family runs in this interpreter\n"
+    left = hylo("env", "list").out
+    assert left.startswith("no interpreter is registered; this one has reach, ")
     assert hylo("env", "remove", "reach").code == 2
 
 
@@ -73,10 +74,24 @@ def test_a_registered_interpreter_that_is_gone_is_listed_with_what_is_wrong(hylo
     assert outcome.code == 0
     assert outcome.out.splitlines()[1].split()[:2] == ["reach", "no"]
     assert f"reach: the interpreter {tmp_path}/gone cannot be used: cannot start: No such file" in outcome.err
-    assert "fix: " in outcome.err
+    assert "fix: hylo-eval env remove reach" in outcome.err
     (listed,) = hylo("env", "list", "--json").json
     assert listed["usable"] is False
     assert "cannot start" in listed["problem"]
+    assert listed["fix"] == "hylo-eval env remove reach"
+    assert hylo("env", "remove", "reach").code == 0
+
+
+def test_a_removal_says_where_the_family_runs_now(hylo):
+    """Nowhere, where its packages are not in this interpreter."""
+    for name in ("theirs", "reach"):
+        register(Registered(name=name, python="/opt/x/bin/python"))
+    removed = hylo("env", "remove", "theirs")
+    assert (removed.code, removed.out) == (
+        0,
+        "theirs is registered no more, and this interpreter does not have it\n",
+    )
+    assert hylo("env", "remove", "reach").out == "reach runs in this interpreter again\n"
 
 
 @pytest.mark.parametrize(

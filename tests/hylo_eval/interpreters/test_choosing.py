@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from hylo_eval import EvalError
-from hylo_eval.interpreters.choosing import names_of, refuse_elsewhere, registered_for, workers_interpreter
+from hylo_eval.interpreters.choosing import (
+    names_of,
+    refuse_elsewhere,
+    refuse_forgotten,
+    registered_for,
+    workers_interpreter,
+)
 from hylo_eval.interpreters.registry import VARIABLE, Registered, register
 from tests.interpreters import make_environment, pretended
 
@@ -71,6 +77,24 @@ def test_an_interpreter_that_cannot_serve_is_refused_and_the_registration_named(
     with pytest.raises(EvalError, match="is no Python interpreter") as caught:
         workers_interpreter("reach", python)
     assert "registered" not in caught.value.message
+    assert "leave --python out" in caught.value.fix
     register(Registered(name="reach", python=python))
     with pytest.raises(EvalError, match=r"is no Python interpreter .*\(registered for reach\)"):
         workers_interpreter("reach", None)
+
+
+def test_a_run_whose_interpreter_was_forgotten_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where the environment is not here: what can go on here goes on."""
+    there = f"{tmp_path}/a b/python"
+    for recorded in ("", sys.executable):
+        refuse_forgotten("not_here:Env", recorded)
+    refuse_forgotten("reach", there)
+    with pytest.raises(EvalError, match="the not_here environments are not installed here") as caught:
+        refuse_forgotten("not_here.envs:Env", there)
+    assert caught.value.fix == f"hylo-eval env add not_here --python '{there}'"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(EvalError) as caught:
+        refuse_forgotten("not_here.envs:Env", "~/a b/python")
+    assert caught.value.fix == f"hylo-eval env add not_here --python '{there}'"
+    register(Registered(name="not_here", python=f"{tmp_path}/another"))
+    refuse_forgotten("not_here.envs:Env", there)

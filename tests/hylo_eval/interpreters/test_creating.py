@@ -15,8 +15,9 @@ import pytest
 from hylo_eval import EvalError
 from hylo_eval.families import Family, Requirement
 from hylo_eval.interpreters import creating, own_wheel
-from hylo_eval.interpreters.creating import create_environment, default_folder
+from hylo_eval.interpreters.creating import create_environment
 from hylo_eval.interpreters.own_wheel import pack_own_wheel
+from hylo_eval.interpreters.registry import default_folder
 from tests.interpreters import HYLO, pretended
 
 FAMILY = Family(name="unit", requirements=(Requirement("unit-package", "==1"),))
@@ -62,7 +63,7 @@ def test_a_folder_that_is_taken_is_left_alone(tmp_path: Path) -> None:
     (made / "mine").touch()
     with pytest.raises(EvalError, match="is not empty") as caught:
         create_environment(FAMILY, made)
-    assert caught.value.fix == "--folder FOLDER"
+    assert caught.value.fix == f"hylo-eval env add unit --create --folder {made}-2"
     python = pretended(made / "bin", "exit 0")
     with pytest.raises(EvalError, match="is not empty") as caught:
         create_environment(FAMILY, made)

@@ -12,6 +12,7 @@ import pytest
 from hylo_eval import EvalError
 from hylo_eval.interpreters.looking import (
     Interpreter,
+    NoInterpreter,
     look_at,
     look_for,
     require_family,
@@ -19,6 +20,7 @@ from hylo_eval.interpreters.looking import (
     resolve_python,
 )
 from hylo_eval.interpreters.own import hylo_version, is_own, source_digest
+from hylo_eval.interpreters.registry import VARIABLE, Registered, register
 from tests.interpreters import copy_hylo, make_environment, pretended, site_packages
 
 GOOD = Interpreter(python="/opt/x/bin/python", version="3.11.2", hylo=hylo_version(), source_digest=source_digest())
@@ -80,11 +82,12 @@ def test_an_interpreter_without_hylo_is_refused(tmp_path: Path, monkeypatch: pyt
     ],
 )
 def test_an_interpreter_that_could_not_run_workers_is_refused(changes: dict[str, str], reason: str) -> None:
-    """Each with a command that mends it."""
+    """Each with a command that mends it, where the interpreter can stay the one it is."""
     require_hylo(GOOD)
     with pytest.raises(EvalError, match=reason) as caught:
         require_hylo(attrs.evolve(GOOD, **changes))
-    assert "python" in caught.value.fix
+    assert isinstance(caught.value, NoInterpreter) == ("version" in changes)
+    assert caught.value.fix.startswith("/opt/x/bin/python -m pip install ") == ("version" not in changes)
 
 
 def test_missing_modules_are_named_with_the_pins_of_the_family() -> None:
@@ -114,9 +117,34 @@ def test_missing_modules_are_named_with_the_pins_of_the_family() -> None:
 )
 def test_what_is_no_python_is_refused_in_words(body: str, reason: str, tmp_path: Path) -> None:
     """A program of another kind, one that dies, one that is too old to read the question."""
-    with pytest.raises(EvalError, match=reason) as caught:
+    with pytest.raises(NoInterpreter, match=reason):
         look_at(str(pretended(tmp_path / "it", body)))
-    assert caught.value.fix
+
+
+def test_the_fix_of_one_that_cannot_be_used_is_a_command_that_ends_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A registration is taken back or replaced; what was never registered is made. None asks for the same again."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "interpreters.toml"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data with spaces"))
+    none = str(tmp_path / "none")
+
+    def fix(name: str) -> str:
+        with pytest.raises(NoInterpreter) as caught:
+            look_for(name, none)
+        return caught.value.fix
+
+    assert fix("robocasa") == "hylo-eval env add robocasa --create"
+    folder = f"'{tmp_path}/data with spaces/hylo/environments/reach"
+    made, installed, added = fix("reach").split(" && ")
+    assert made == f"{sys.executable} -m venv {folder}'"
+    assert installed.startswith(f"{folder}/bin/python' -m pip install ")
+    assert "--no-deps" not in installed
+    assert added == f"hylo-eval env add reach --python {folder}/bin/python'"
+    register(Registered(name="reach", python=none))
+    assert fix("reach") == "hylo-eval env remove reach"
+    register(Registered(name="robocasa", python=none, environment=str(tmp_path / "made")))
+    assert fix("robocasa") == "hylo-eval env remove robocasa --delete && hylo-eval env add robocasa --create"
 
 
 @pytest.mark.parametrize(

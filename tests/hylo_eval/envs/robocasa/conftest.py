@@ -34,6 +34,21 @@ def assets(tmp_path_factory):
     patch.undo()
 
 
+@pytest.fixture
+def packages(tmp_path, monkeypatch):
+    """A folder on the path with a robocasa and the robosuite it needs; without assets."""
+    for name in ("robocasa", "robosuite"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    (tmp_path / "robocasa/models/assets").mkdir(parents=True)
+    (tmp_path / "robosuite/environments").mkdir(parents=True)
+    (tmp_path / "robosuite/environments/base.py").write_text("def __init__(self, load_model_on_init=True): ...\n")
+    for name in ("robocasa", "robosuite"):
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delenv(ASSETS_VARIABLE, raising=False)
+    return tmp_path
+
+
 def kitchen_task(name, layout=1, **changes):
     """A task in the stand-in kitchen."""
     settings = KitchenSettings(task=name, scenes=((layout, 1),), **changes)

@@ -17,21 +17,6 @@ from hylo_eval.errors import EnvError, MissingSimulator
 WHOLE = ("textures", "fixtures/sinks", "fixtures/stoves", "objects/objaverse/apple", "objects/lightwheel/cup")
 
 
-@pytest.fixture
-def packages(tmp_path, monkeypatch):
-    """A folder on the path with a robocasa and the robosuite it needs; without assets."""
-    for name in ("robocasa", "robosuite"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    (tmp_path / "robocasa/models/assets").mkdir(parents=True)
-    (tmp_path / "robosuite/environments").mkdir(parents=True)
-    (tmp_path / "robosuite/environments/base.py").write_text("def __init__(self, load_model_on_init=True): ...\n")
-    for name in ("robocasa", "robosuite"):
-        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('imported')\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delenv(ASSETS_VARIABLE, raising=False)
-    return tmp_path
-
-
 def with_assets(folder):
     """The folders of a whole asset root."""
     for name in WHOLE:

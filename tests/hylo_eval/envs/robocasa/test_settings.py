@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hylo_core.task import Predicate, TaskSpec
+from hylo_core.task import InitStateRef, Predicate, SnapshotInit, TaskSpec
 from hylo_eval.envs.robocasa.catalogue import OBJECT_REGISTRIES, catalogue
 from hylo_eval.envs.robocasa.settings import OBJECT_SPLITS, KitchenSettings, kitchen_task_spec, read_settings
 from hylo_eval.errors import EnvError
@@ -70,6 +70,11 @@ def test_a_task_carries_horizon_template_and_check_of_the_package():
         ({"object_registries": ["objaverse", "objaverse"]}, "each once"),
         ({"object_registries": []}, "each once"),
         ({"object_registries": ["shapenet"]}, "objaverse, lightwheel, aigen"),
+        ({"scenes": [[1, 1], [2, 1], [1, 1]]}, r"scenes\[2\].*repeats \[1, 1\] of scenes\[0\]"),
+        ({"scenes": [[True, 1]]}, r"scenes\[0\]"),
+        ({"fixture": "CABINET_SINGLE_DOOR"}, "none: OpenDrawer has one kind"),
+        ({"object_category": "apple"}, "does not take one"),
+        ({"snapshot_sha256": "sha256:" + "0" * 64}, "changes nothing: its init is of kind 'seed'"),
         ({"layout": 1}, "layout"),
     ],
 )
@@ -92,3 +97,21 @@ def test_another_check_than_the_task_s_own_is_refused():
     with pytest.raises(EnvError, match="one check"):
         read_settings(other)
     assert read_settings(attrs.evolve(spec(), success=Predicate("builtin", name="env_success"))).task == "OpenDrawer"
+
+
+def test_only_seeds_and_pinned_snapshots_are_beginnings():
+    """A recorded list of states is LIBERO's way; a digest of another form pins nothing."""
+    with pytest.raises(EnvError, match="takes 'seed' and 'snapshot'"):
+        read_settings(attrs.evolve(spec(), init=InitStateRef("libero://x/y", 3)))
+    snapshot = attrs.evolve(spec(snapshot_sha256="0" * 64), init=SnapshotInit("robocasa:scene.json"))
+    with pytest.raises(EnvError, match="64 hex digits"):
+        read_settings(snapshot)
+
+
+def test_a_cabinet_has_one_door_or_two():
+    """Narrowing to what a task has anyway would change nothing."""
+    cabinet = kitchen_task_spec(catalogue().task("OpenCabinet"), KitchenSettings(task="OpenCabinet", scenes=((1, 1),)))
+    narrowed = attrs.evolve(cabinet, params={**cabinet.params, "fixture": "CABINET_DOUBLE_DOOR"})
+    assert read_settings(narrowed).fixture == "CABINET_DOUBLE_DOOR"
+    with pytest.raises(EnvError, match="CABINET_SINGLE_DOOR, CABINET_DOUBLE_DOOR"):
+        read_settings(attrs.evolve(cabinet, params={**cabinet.params, "fixture": "DRAWER"}))

@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from hylo_core.canonical import canonical_json
 from hylo_core.task import SnapshotInit
 from hylo_eval.envs.robocasa.catalogue import catalogue
+from hylo_eval.envs.robocasa.factory import check_task
 from hylo_eval.envs.robocasa.settings import KitchenSettings, kitchen_task_spec
 from hylo_eval.envs.robocasa.snapshots import read_snapshot, snapshot_task, take_snapshot
 from hylo_eval.errors import EnvError
 
 HERE, THERE = Path("/here/assets"), Path("/there/kitchen")
-DRAWER = kitchen_task_spec(catalogue().task("OpenDrawer"), KitchenSettings(task="OpenDrawer", scenes=((1, 1),)))
+OPEN_DRAWER = KitchenSettings(task="OpenDrawer", scenes=((1, 1), (3, 3)))
+DRAWER = kitchen_task_spec(catalogue().task("OpenDrawer"), OPEN_DRAWER)
 
 
 def mujoco_data(*positions):
@@ -66,7 +68,7 @@ def test_numpy_becomes_json_and_paths_belong_to_no_machine(tmp_path):
     document = snapshot(ep_meta, 0.1)
     assert str(HERE) not in json.dumps(document)
     task = written(tmp_path, document)
-    read = read_snapshot(task, str(tmp_path), "OpenDrawer", THERE)
+    read = read_snapshot(task, str(tmp_path), OPEN_DRAWER, THERE)
     assert read.ep_meta["layout_id"] == 3
     assert read.ep_meta["init_robot_base_pos"] == [0.5, -1.0, 0.0]
     (cfg,) = read.ep_meta["object_cfgs"]
@@ -83,7 +85,7 @@ def test_a_file_outside_the_assets_is_refused(tmp_path, path):
     document = snapshot({}, 0.1)
     document["ep_meta"] = {"object_cfgs": [{"info": {"mjcf_path": path}}]}
     with pytest.raises(EnvError, match="does not lie in the assets"):
-        read_snapshot(written(tmp_path, document), str(tmp_path), "OpenDrawer", THERE)
+        read_snapshot(written(tmp_path, document), str(tmp_path), OPEN_DRAWER, THERE)
 
 
 def test_another_content_than_the_pinned_one_is_refused(tmp_path):
@@ -91,34 +93,76 @@ def test_another_content_than_the_pinned_one_is_refused(tmp_path):
     task = written(tmp_path, snapshot({}, 0.1))
     (tmp_path / "scene.json").write_text(json.dumps(snapshot({}, 0.2)))
     with pytest.raises(EnvError, match="has digest"):
-        read_snapshot(task, str(tmp_path), "OpenDrawer", THERE)
+        read_snapshot(task, str(tmp_path), OPEN_DRAWER, THERE)
 
 
 def test_a_snapshot_of_another_task_is_refused(tmp_path):
     """A drawer's scene is no stove's."""
     task = written(tmp_path, snapshot({}, 0.1))
     with pytest.raises(EnvError, match="not of 'TurnOnStove'"):
-        read_snapshot(task, str(tmp_path), "TurnOnStove", THERE)
+        read_snapshot(task, str(tmp_path), attrs.evolve(OPEN_DRAWER, task="TurnOnStove"), THERE)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("[]", "is no snapshot"), ("{", "no JSON"), ("[" * 100_000, "no JSON")],
+    [
+        ("[]", "is no snapshot"),
+        ("{", "no JSON"),
+        ("[" * 100_000, "no JSON"),
+        ('{"state": 9007199254740993}', "scene.json is no snapshot"),
+        ('{"state": NaN}', "scene.json is no snapshot"),
+    ],
 )
 def test_a_file_that_is_no_snapshot_is_an_environment_error(tmp_path, content, message):
     """Damaged files end an episode, not a worker."""
     task = written(tmp_path, snapshot({}, 0.1))
     (tmp_path / "scene.json").write_text(content)
     with pytest.raises(EnvError, match=message):
-        read_snapshot(task, str(tmp_path), "OpenDrawer", THERE)
+        read_snapshot(task, str(tmp_path), OPEN_DRAWER, THERE)
 
 
-@pytest.mark.parametrize("uri", ["scene.json", "robocasa:scene.pkl", "http://somewhere/scene.json"])
-def test_only_files_of_two_kinds_are_snapshots(uri):
-    """JSON, or a trace."""
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "scene.json",
+        "robocasa:scene.pkl",
+        "http://somewhere/scene.json",
+        "robocasa:/etc/scene.json",
+        "robocasa:../scene.json",
+        "robocasa:a\0.json",
+    ],
+)
+def test_only_files_of_two_kinds_beside_the_benchmark_are_snapshots(uri, tmp_path):
+    """JSON, or a trace; a benchmark from somewhere reads nothing of elsewhere."""
     task = attrs.evolve(DRAWER, init=SnapshotInit(uri))
     with pytest.raises(EnvError, match=r"init\.uri"):
-        read_snapshot(task, "", "OpenDrawer", THERE)
+        read_snapshot(task, str(tmp_path), OPEN_DRAWER, THERE)
+
+
+def test_without_a_benchmark_file_nothing_lies_beside_it(tmp_path, monkeypatch):
+    """Least of all in the folder that happens to be the present one."""
+    task = written(tmp_path, snapshot({}, 0.1))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EnvError, match="nobody said where"):
+        read_snapshot(task, "", OPEN_DRAWER, THERE)
+
+
+def test_a_snapshot_that_is_not_pinned_is_refused_with_its_digest(tmp_path):
+    """To be pasted into the task."""
+    pinned = written(tmp_path, snapshot({}, 0.1))
+    digest = pinned.params["snapshot_sha256"]
+    params = {name: value for name, value in pinned.params.items() if name != "snapshot_sha256"}
+    with pytest.raises(EnvError, match="does not pin") as caught:
+        read_snapshot(attrs.evolve(pinned, params=params), str(tmp_path), OPEN_DRAWER, THERE)
+    assert f'params.snapshot_sha256 = "{digest}"' in caught.value.fix
+
+
+def test_a_snapshot_lies_in_a_kitchen_of_its_task(tmp_path):
+    """The task says which kitchens it is of; another one would be a task of another name."""
+    task = written(tmp_path, snapshot({"layout_id": 3, "style_id": 1}, 0.1))
+    with pytest.raises(EnvError, match=r"kitchen \[3, 1\] .*, which is none of params\.scenes"):
+        read_snapshot(task, str(tmp_path), OPEN_DRAWER, THERE)
+    check_task(written(tmp_path, snapshot({"layout_id": 3, "style_id": 3}, 0.1)), str(tmp_path))
 
 
 def test_what_a_snapshot_cannot_hold_is_named():
