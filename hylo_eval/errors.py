@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from hylo_core.errors import HyloError
@@ -22,11 +23,18 @@ from hylo_eval.installing import install_apart, install_command
 
 
 class EvalError(HyloError):
-    """Base of the errors of hylo_eval; ``fix`` is the command or edit that mends it."""
+    """Base of the errors of hylo_eval.
 
-    def __init__(self, message: str, *, fix: str = "") -> None:
+    Attributes:
+        message: What is wrong, then where.
+        fix: The command or edit that mends it.
+        again: Arguments with which the same command would be accepted, where somebody means it.
+    """
+
+    def __init__(self, message: str, *, fix: str = "", again: Sequence[str] = ()) -> None:
         self.message = message
         self.fix = fix
+        self.again = tuple(again)
         super().__init__(f"{message}\n  fix: {fix}" if fix else message)
 
 

@@ -108,7 +108,7 @@ def _rival(
     try:
         verdict, sections = _compare(folders[0], folders[place], options["allow"], looks)
     except EvidenceRefused as error:
-        refused = tuple(f"{item.name}: {item.sentence}" for item in error.differences)
+        refused = tuple(item.words for item in error.differences)
     except EvalError as error:
         # One of them has no log yet: there is something to show, and nothing to test.
         refused = (error.message,)

@@ -117,6 +117,7 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
         traces_read=traces,
         faults=(*faults, *contradictions),
         order=order,
+        to_finish="" if finished else how_to_finish(run),
     )
 
 

@@ -76,7 +76,7 @@ def rank_runs(
         pairs[one, other] = judged_comparison(evidence, metric)
     refused += _trained_on(list(runs)[-1], runs, allow)
     if refused:
-        raise EvidenceRefused(refused)
+        raise EvidenceRefused(refused, runs=tuple(runs) if len(runs) == 2 else ())
     scores = {name: judged_scores(run, metric) for name, run in runs.items()}
     reasons = {name: _reasons(run, metric) for name, run in runs.items()}
     board = rank(scores, reasons, pairs, alpha=alpha)

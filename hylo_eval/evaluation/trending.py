@@ -90,7 +90,7 @@ def family_trend(
     versions = [pairing.version(name, first) for name in runs]
     if pairing.refused:
         raise EvidenceRefused(pairing.refused.values())
-    notes += [f"allowed, {item.name}: {item.sentence}" for item in pairing.allowed.values()]
+    notes += [f"allowed, {item.words}" for item in pairing.allowed.values()]
     return FamilyTrend(
         runs=runs, steps=trend_over_versions(versions), baseline=first, metric=metric, notes=tuple(notes)
     )
