@@ -79,7 +79,7 @@ def _print_notes(result: EvalResult) -> None:
     statuses: dict[str, int] = {}
     for sample in result.log.samples:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1
-    if set(statuses) != {"completed"}:
+    if statuses and set(statuses) != {"completed"}:
         out.print("outcomes: " + ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())))
     if (failure := result.first_error) is not None:
         failed, error = failure

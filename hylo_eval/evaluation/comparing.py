@@ -32,6 +32,7 @@ from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.manifest import read_manifest
 from hylo_eval.traces.reader import read_trace
 
+_RESTORE: Final = "restore the manifest as the run wrote it, or run it again"
 UNKNOWN_RENDERER: Final = "unknown"
 IMPORTED: Final = "imported"
 """The member of a manifest that says from which file the run was imported: it has no traces."""
@@ -283,19 +284,19 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
     agent = _take(manifest, "agent", dict, path)
     trained_on = agent.get("trained_on", [])
     if not _texts(trained_on):
-        raise EvalError(f"{path}: agent.trained_on: must be a list of texts")
+        raise EvalError(f"{path}: agent.trained_on: must be a list of texts", fix=_RESTORE)
     scorers = _take(manifest, "scorers", list, path)
     if not _texts(scorers):
-        raise EvalError(f"{path}: scorers: must be a list of texts")
+        raise EvalError(f"{path}: scorers: must be a list of texts", fix=_RESTORE)
     selection = _take(manifest, "selection", dict, path)
     versions = _take(manifest, "versions", dict, path)
     if not _texts(list(versions.values())):
-        raise EvalError(f"{path}: versions: must hold texts")
+        raise EvalError(f"{path}: versions: must hold texts", fix=_RESTORE)
     env = _take(manifest, "env", dict, path)
     env_ref = str(env.get("ref", ""))
     safety = _take(manifest, "safety", list, path)
     if not all(isinstance(item, dict) for item in safety):
-        raise EvalError(f"{path}: safety: must be a list of objects")
+        raise EvalError(f"{path}: safety: must be a list of objects", fix=_RESTORE)
     return RunConditions(
         run_id=_take(manifest, "run_id", str, path),
         created_at=_take(manifest, "created_at", str, path),
@@ -342,7 +343,7 @@ def _batch_size(agent: Mapping[str, Any]) -> str:
 def _take(members: Mapping[str, Any], name: str, kind: type, path: Path) -> Any:
     value = members.get(name)
     if type(value) is not kind:
-        raise EvalError(f"{path}: {name}: must be of type {kind.__name__}, not {type(value).__name__}")
+        raise EvalError(f"{path}: {name}: must be of type {kind.__name__}, not {type(value).__name__}", fix=_RESTORE)
     return value
 
 

@@ -151,18 +151,27 @@ def _require_choice(ledger: Ledger, record_id: str, evidence: PairedEvidence) ->
     selection = ledger.find(record_id)
     if selection is None or selection.kind != "select":
         known = [look.id for look in ledger.looks if look.kind == "select"]
-        raise EvalError(f"there is no selection {record_id!r} on record{did_you_mean(record_id, known)}")
+        raise EvalError(
+            f"there is no selection {record_id!r} on record{did_you_mean(record_id, known)}",
+            fix="name one that hylo-eval ls --comparisons lists",
+        )
     candidate = evidence.candidate.conditions
     benchmark = candidate.benchmark
     if selection.benchmark_digest != benchmark.digest:
-        raise EvalError(f"selection {record_id} was made on another benchmark, {selection.benchmark}")
+        raise EvalError(
+            f"selection {record_id} was made on another benchmark, {selection.benchmark}",
+            fix="choose on a validation split of this benchmark with hylo-eval select",
+        )
     if selection.split == benchmark.split:
         raise EvalError(
             f"selection {record_id} was made on this split, {benchmark.split!r}: it cannot confirm itself",
             fix="run the chosen agent and its parent on a split that nothing was chosen on",
         )
     if selection.chosen != candidate.agent_digest:
-        raise EvalError(f"selection {record_id} did not choose {candidate.agent}, or it has changed since")
+        raise EvalError(
+            f"selection {record_id} did not choose {candidate.agent}, or it has changed since",
+            fix="judge the agent that it chose, or choose anew with hylo-eval select",
+        )
     pair = {candidate.identity, evidence.parent.conditions.identity}
     for look in ledger.looks:
         if look.confirms == record_id and {run.identity for run in look.runs} != pair:
