@@ -20,7 +20,7 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import canonical_json, join
 from hylo_core.errors import ContractError, HyloError, describe_error
 from hylo_core.refs import load_ref
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_read
 from hylo_eval.suggest import did_you_mean
 
 ENV = "env"
@@ -104,21 +104,25 @@ def read_toml(path: Path, *, what: str, max_bytes: int, fix: str = "") -> dict[s
         if path.exists() and not path.is_file():
             raise EvalError(f"{path} is no {kind}", fix=fix)
         if path.stat().st_size > max_bytes:
-            raise EvalError(f"{path} is larger than {max_bytes} bytes, too large for {what}")
+            raise EvalError(f"{path} is larger than {max_bytes} bytes, too large for {what}", fix=f"name {what}")
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise EvalError(f"there is no {kind} {path}", fix=fix) from error
     except OSError as error:
-        raise EvalError(f"cannot read the {kind} {path}: {error.strerror}") from error
+        raise cannot_read(f"the {kind} {path}", error) from error
     except UnicodeDecodeError as error:
-        raise EvalError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise EvalError(
+            f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})", fix="save it as UTF-8"
+        ) from error
     except RecursionError as error:
-        raise EvalError(f"{path}: is nested too deeply to be {what}") from error
+        raise EvalError(f"{path}: is nested too deeply to be {what}", fix=f"name {what}") from error
     except tomllib.TOMLDecodeError as error:
-        raise EvalError(f"{path}: is not valid TOML: {error}") from error
+        raise EvalError(f"{path}: is not valid TOML: {error}", fix="mend the file at that place") from error
     except ValueError as error:
         # An integer of more digits than Python reads; tomllib lets it through.
-        raise EvalError(f"{path}: holds an integer of thousands of digits") from error
+        raise EvalError(
+            f"{path}: holds an integer of thousands of digits", fix="write a number that such a file can mean"
+        ) from error
 
 
 def parse_benchmark(document: Mapping[str, Any], *, source: str = "") -> Benchmark:
@@ -155,7 +159,10 @@ def env_of(benchmark: Benchmark) -> tuple[str, dict[str, Any]]:
     """
     env = benchmark.metadata.get(ENV)
     if env is None:
-        raise EvalError(f"benchmark {benchmark.id!r} names no env factory under metadata[{ENV!r}]")
+        raise EvalError(
+            f"benchmark {benchmark.id!r} names no env factory under metadata[{ENV!r}]",
+            fix='env = "package.module:Factory" at the top of its file',
+        )
     return env, json.loads(benchmark.metadata.get(ENV_OPTIONS, "{}"))
 
 
@@ -207,7 +214,12 @@ def _from_ref(ref: str) -> Benchmark:
     except HyloError:
         raise
     except (Exception, SystemExit) as error:  # a function of somebody else's can raise anything
-        raise EvalError(f"{ref!r} raised {describe_error(error)}") from error
+        raise EvalError(
+            f"{ref!r} raised {describe_error(error)}", fix="mend what it names; --debug shows where it raised"
+        ) from error
     if not isinstance(benchmark, Benchmark):
-        raise EvalError(f"{ref!r} is a {type(benchmark).__name__}, not a Benchmark or a function that returns one")
+        raise EvalError(
+            f"{ref!r} is a {type(benchmark).__name__}, not a Benchmark or a function that returns one",
+            fix="name a Benchmark, or a function without arguments that returns one",
+        )
     return benchmark

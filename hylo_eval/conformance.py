@@ -79,7 +79,10 @@ class ConformanceReport:
             EvalError: Naming every broken rule.
         """
         if not self.ok:
-            raise EvalError("\n".join([f"{self.subject} breaks its contract:", *map(str, self.broken)]))
+            raise EvalError(
+                "\n".join([f"{self.subject} breaks its contract:", *map(str, self.broken)]),
+                fix="mend what the rules name",
+            )
 
     def __str__(self) -> str:
         return "\n".join([self.subject, *map(str, self.findings)])

@@ -16,19 +16,60 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from hylo_core.errors import HyloError
 from hylo_eval.installing import install_apart, install_command
 
 
 class EvalError(HyloError):
-    """Base of the errors of hylo_eval; ``fix`` is the command or edit that mends it."""
+    """Base of the errors of hylo_eval.
 
-    def __init__(self, message: str, *, fix: str = "") -> None:
+    Attributes:
+        message: What is wrong, then where.
+        fix: The command or edit that mends it.
+        again: Arguments with which the same command would be accepted, where somebody means it.
+    """
+
+    def __init__(self, message: str, *, fix: str = "", again: Sequence[str] = ()) -> None:
         self.message = message
         self.fix = fix
+        self.again = tuple(again)
         super().__init__(f"{message}\n  fix: {fix}" if fix else message)
+
+
+def cannot_read(what: str, error: OSError) -> EvalError:
+    """The error of a file that the system does not let us read; ``what``: which, such as ``the log PATH``."""
+    return EvalError(f"cannot read {what}: {_reason(error)}", fix=_file_fix(error))
+
+
+def cannot_write(what: str, error: OSError) -> EvalError:
+    """The same for a file or folder that cannot be written."""
+    return EvalError(f"cannot write {what}: {_reason(error)}", fix=_file_fix(error))
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _file_fix(error: OSError) -> str:
+    return _FILE_FIXES.get(error.errno or 0, "look at the file and at the disk it lies on")
+
+
+_FILE_FIXES: Final[Mapping[int, str]] = {
+    errno.ENOENT: "correct the path: ls shows what is there",
+    errno.ENOTDIR: "correct the path: a part of it is a file",
+    errno.EISDIR: "name a file: this is a folder",
+    errno.EACCES: "get the permission, which ls -ld shows, or name another place",
+    errno.EPERM: "get the permission, which ls -ld shows, or name another place",
+    errno.EROFS: "name a place that can be written",
+    errno.ENOSPC: "free some space, which df -h shows, or name a place on another disk",
+    errno.EDQUOT: "free some space, or name a place on another disk",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
 
 
 class EnvError(EvalError):

@@ -6,7 +6,8 @@ A table of literals. Asking whether a family can be used here looks for its modu
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -47,6 +48,10 @@ class Family:
         check: Reference of ``check(task, folder)`` that raises an ``EnvError`` where a task cannot be one of this
             family, the benchmark file being in ``folder``; imports no simulator. Empty where only the simulator knows.
         apart: Whether its packages go with no other family's, so that it lives in an interpreter of its own.
+        without: Distributions that stand in the record of many interpreters and take no part in what this family
+            simulates: their versions are no condition of its runs.
+        places: Options that say where something lies on this machine, each with the name under which the family
+            records among the versions what lies there: with that on record, the place is no condition of a run.
     """
 
     name: str
@@ -60,6 +65,8 @@ class Family:
     benchmarks: tuple[str, ...] = ()
     check: str = ""
     apart: bool = False
+    without: tuple[str, ...] = ()
+    places: Mapping[str, str] = attrs.field(factory=dict[str, str])
 
     @property
     def install(self) -> str:
@@ -67,12 +74,16 @@ class Family:
         return install_apart(self.name) if self.apart else install_command(f"hylo-eval[{self.extra}]")
 
 
+_NO_SIMULATOR: Final = ("mujoco", "scipy")
+"""What a family without a simulator does not use, wherever else it is installed."""
+
 FAMILIES: Final[tuple[Family, ...]] = (
-    Family(name="reach", agents=("reach-scripted",), check="hylo_eval.envs.reach:check_task"),
+    Family(name="reach", agents=("reach-scripted",), check="hylo_eval.envs.reach:check_task", without=_NO_SIMULATOR),
     Family(name="gymnasium"),
     Family(
         name="response",
         agents=("response-scripted",),
+        without=_NO_SIMULATOR,
         freeze="hylo_eval.response_benchmarks.tabletop:freeze",
         benchmarks=("response_tabletop",),
     ),
@@ -153,6 +164,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         ),
         check="hylo_eval.envs.robocasa.factory:check_task",
         apart=True,
+        places={"assets": "robocasa-assets"},
     ),
 )
 """Every family that has a short name."""
@@ -190,6 +202,30 @@ def find_family(env: str) -> Family | None:
         if env == family.name or (":" in env and f"{module}.".startswith(f"hylo_eval.envs.{family.name}.")):
             return family
     return None
+
+
+def simulating_versions(env: str, versions: Mapping[str, str]) -> dict[str, str]:
+    """The versions that are a condition of what an environment simulates: all, but for what its family does not use.
+
+    Args:
+        env: Alias or reference of the environment; of somebody else's all versions are kept.
+        versions: Distribution or asset -> version.
+    """
+    family = find_family(env)
+    return {name: version for name, version in versions.items() if family is None or name not in family.without}
+
+
+def without_places(env: str, options: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:
+    """An environment's options without those that only say where something lies that the versions identify.
+
+    Args:
+        env: Alias or reference of the environment.
+        options: Its options.
+        versions: What was recorded of what it was made of.
+    """
+    family = find_family(env)
+    places: Mapping[str, str] = {} if family is None else family.places
+    return {name: value for name, value in options.items() if places.get(name) not in versions}
 
 
 def family_availability(family: Family) -> Availability:

@@ -9,7 +9,7 @@ from hylo_core.benchmark import Benchmark
 from hylo_core.refs import load_ref
 from hylo_eval.benchmark_changes import Change, changes
 from hylo_eval.benchmarks import benchmark_files, dump_benchmark, load_benchmark
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_write
 from hylo_eval.families import FAMILIES, FREEZABLE, family_availability
 from hylo_eval.suggest import did_you_mean
 
@@ -27,7 +27,10 @@ def frozen_names(name: str) -> tuple[str, ...]:
         return families[name]
     listed = ", ".join(families)
     if name in benchmark_files() or any(family.name == name for family in FAMILIES):
-        raise EvalError(f"{name!r} is written by hand; only benchmarks of {listed} are frozen from a simulator")
+        raise EvalError(
+            f"{name!r} is written by hand; only benchmarks of {listed} are frozen from a simulator",
+            fix="hylo-eval benchmark show prints it",
+        )
     hint = did_you_mean(name, [*families, *FREEZABLE])
     raise EvalError(
         f"nothing called {name!r} can be frozen{hint} (families: {listed})", fix="hylo-eval list benchmarks"
@@ -88,6 +91,6 @@ def write_frozen(frozen: Sequence[Benchmark], output: Path, *, as_folder: bool) 
             partial.write_text(dump_benchmark(benchmark), encoding="utf-8")
             partial.replace(path)
         except OSError as error:
-            raise EvalError(f"cannot write {path}: {error.strerror}") from error
+            raise cannot_write(str(path), error) from error
         written.append(path)
     return written

@@ -44,9 +44,9 @@ def split_pairs(pairs: Sequence[str], flag: str) -> dict[str, str]:
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator or not name:
-            raise EvalError(f"{flag} takes NAME=VALUE, not {pair!r}")
+            raise EvalError(f"{flag} takes NAME=VALUE, not {pair!r}", fix=f"{flag} NAME=VALUE")
         if name in options:
-            raise EvalError(f"{flag} gives {name!r} twice")
+            raise EvalError(f"{flag} gives {name!r} twice", fix=f"give {flag} {name} once")
         options[name] = value
     return options
 
@@ -73,7 +73,10 @@ def read_options(
     try:
         parameters = inspect.signature(factory).parameters
     except (ValueError, TypeError) as error:
-        raise EvalError(f"{what} does not say what options it has, so it can be given none") from error
+        raise EvalError(
+            f"{what} does not say what options it has, so it can be given none",
+            fix="leave them out, or name a class or function with parameters",
+        ) from error
     known = {name: parameter for name, parameter in _parameters(factory).items() if name not in reserved}
     accepts_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     hints = _hints(factory, [name for name in given if name in known])
@@ -86,11 +89,14 @@ def read_options(
                 options[name] = value
                 continue
             listed = ", ".join(known) or "none"
-            raise EvalError(f"{what} has no option {name!r}{did_you_mean(name, known)} (options: {listed})")
+            raise EvalError(
+                f"{what} has no option {name!r}{did_you_mean(name, known)} (options: {listed})",
+                fix="name one of these, or leave it out" if known else "leave it out",
+            )
         try:
             options[name] = _typed(value, hints.get(name, str))
         except (ValueError, OverflowError) as error:
-            raise EvalError(f"{what}: option {name!r} {error}") from None
+            raise EvalError(f"{what}: option {name!r} {error}", fix=f"{name}=VALUE with such a value") from None
     return options
 
 

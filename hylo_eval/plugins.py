@@ -191,7 +191,10 @@ def ref_of(kind: Kind, name: str) -> str:
         try:
             parse_ref(name)
         except RefError as error:
-            raise EvalError(str(error)) from error
+            raise EvalError(
+                str(error),
+                fix="mend the reference, package.module:Attr, or the code that it names; --debug shows where it failed",
+            ) from error
         return name
     singular = kind.removesuffix("s") if kind != "safety" else "safety filter"
     hint = did_you_mean(name, table)
@@ -211,4 +214,7 @@ def load(kind: Kind, name: str) -> Any:
         fix = "put the folder of the module on the path (PYTHONPATH=. hylo-eval …), or install its package"
         raise EvalError(str(error), fix=fix) from error
     except RefError as error:
-        raise EvalError(str(error)) from error
+        raise EvalError(
+            str(error),
+            fix="mend the reference, package.module:Attr, or the code that it names; --debug shows where it failed",
+        ) from error

@@ -12,8 +12,6 @@ from typing import Final
 STAND_IN: Final = "stand-in"
 """The first word of the version of something that only stands in for the real thing, such as a simulator's assets."""
 
-ASSETS_OPTION: Final = "assets"
-"""The option of an environment that says where its assets lie."""
 ASSETS_SUFFIX: Final = "-assets"
 """How the name ends under which a family records the digest of its assets as a version."""
 

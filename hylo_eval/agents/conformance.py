@@ -49,7 +49,10 @@ def check_agent(
         EvalError: The agent cannot be made at all, or there are too few observations.
     """
     if len(observations) < 2:
-        raise EvalError(f"check_agent needs at least two observations, not {len(observations)}")
+        raise EvalError(
+            f"check_agent needs at least two observations, not {len(observations)}",
+            fix="give it observations of two steps",
+        )
     agent: Any = factory(**options)
     meet_env(agent, env_spec)
     subject = _Subject(

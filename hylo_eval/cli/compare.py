@@ -92,7 +92,7 @@ def named_repetitions(options: Mapping[str, Any]) -> dict[str, Any]:
     if count is None:
         return dict(options)
     if options["replicates"]:
-        raise EvalError("--replicates and --replicate both say which runs are repetitions; choose one")
+        raise EvalError("--replicates and --replicate both say which runs are repetitions", fix="leave one of them out")
     ours, theirs = (replicate_names(options[side], count) for side in ("candidate", "parent"))
     further = tuple(zip(ours[1:], theirs[1:], strict=True))
     return {**options, "candidate": ours[0], "parent": theirs[0], "replicates": further}

@@ -58,7 +58,10 @@ def _read(name: str, run_root: Path, episode: str) -> EpisodeTrace:
     record = read_run(find_run(name, run_root))
     found = record.episode(episode)
     if found.trace is None:
-        raise EvalError(f"the log of {record.run_id} names no trace of its own for {found.key}")
+        raise EvalError(
+            f"the log of {record.run_id} names no trace of its own for {found.key}",
+            fix=f"hylo-eval rescore {record.run_id} says what is wrong with its traces",
+        )
     return read_trace(found.trace, digests="behaviour")
 
 

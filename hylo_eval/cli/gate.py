@@ -126,10 +126,8 @@ def gate(**options: Any) -> int:
 
     options = named_repetitions(options)
     policy = _policy(options)
+    owns_output(options)  # Refused before anything is read.
     words = policy.words(repetitions=1 + len(options["replicates"]))
-    if not owns_output(options):
-        with _readers_may_leave():
-            print_hanging(console(), "rule: ", words)
     run_root = options["run_root"]
     candidate, parent = (find_run(options[side], run_root) for side in ("candidate", "parent"))
     further = [(find_run(ours, run_root), find_run(theirs, run_root)) for ours, theirs in options["replicates"]]
@@ -143,10 +141,13 @@ def gate(**options: Any) -> int:
             "candidate": {"run_id": candidate.run_id},
             "parent": {"run_id": parent.run_id},
         }
-        sentences = tuple(f"{item.name}: {item.sentence}" for item in refusal.differences)
-        case = Case(f"gate {policy.rule.mode}", "refused", "\n".join(sentences))
-        sections = (Section(title="verdict: refused", sentences=sentences), Section(sentences=(words,)))
-        _write(options, document, [case], sections)
+        sentences = tuple(item.words for item in refusal.differences)
+        case = Case(f"gate {policy.rule.mode}", "refused", "\n".join((*sentences, f"fix: {refusal.fix}")))
+        verdict = Section(title="verdict: refused", sentences=(*sentences, f"fix: {refusal.fix}"))
+        _, document = _write(options, document, [case], (verdict, Section(title="rule", sentences=(words,))))
+        if options["as_json"]:
+            with _readers_may_leave():
+                click.echo(json.dumps(document, indent=2))
         raise
     return conclude(judged, options)
 
@@ -189,6 +190,7 @@ def conclude(
             click.echo(json.dumps(document, indent=2))
         elif not owns_output(options):
             out = console()
+            print_hanging(out, "rule: ", outcome.words())
             out.print()
             print_sections(out, sections)
             out.print(f"\nrecord: {printable_line(str(path))}")

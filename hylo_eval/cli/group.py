@@ -9,9 +9,10 @@ from __future__ import annotations
 import copy
 import errno
 import os
+import shlex
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NoReturn
 
@@ -173,7 +174,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         code: Any = cli.main(given, prog_name="hylo-eval", standalone_mode=False, obj=typed)
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the one place where exceptions become exit codes
-        code = exit_code(error, debug=debug)
+        code = exit_code(error, debug=debug, typed=typed)
     _end_with_threads(code := code if isinstance(code, int) else 0)
     sys.exit(code)
 
@@ -202,8 +203,14 @@ def _end_with_threads(code: int) -> None:
     timer.start()
 
 
-def exit_code(error: BaseException, *, debug: bool) -> int:
-    """The exit code of an exception, after saying on standard error what is wrong."""
+def exit_code(error: BaseException, *, debug: bool, typed: Sequence[str] = ()) -> int:
+    """The exit code of an exception, after saying on standard error what is wrong.
+
+    Args:
+        error: What ended the command.
+        debug: Whether to show its traceback.
+        typed: The arguments of the command line, for a fix that is the same command with more of them.
+    """
     from hylo_core.errors import HyloError
 
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
@@ -232,14 +239,31 @@ def exit_code(error: BaseException, *, debug: bool) -> int:
     if isinstance(error, click.ClickException):
         error.show()
         return EXIT_USAGE
-    return _refused(error) if isinstance(error, HyloError) else _unforeseen(error)
+    return _refused(error, typed) if isinstance(error, HyloError) else _unforeseen(error)
 
 
-def _refused(error: BaseException) -> int:
-    from hylo_eval.errors import EnvUnready
+def _refused(error: BaseException, typed: Sequence[str]) -> int:
+    from hylo_eval.compare.words import short_digests
+    from hylo_eval.errors import EnvUnready, EvalError
 
-    _say(f"error: {error}")
+    # The errors of hylo_core have no member for a fix and say it in their sentence.
+    text = short_digests(str(error)).replace(". fix: ", "\n  fix: ")
+    if isinstance(error, EvalError) and (command := _typed_again(typed, error.again)):
+        text += f"\n       {command}"
+    _say(f"error: {text}")
     return EXIT_INCOMPLETE if isinstance(error, EnvUnready) else EXIT_USAGE
+
+
+def _typed_again(typed: Sequence[str], more: Sequence[str]) -> str:
+    """The command that was typed with more arguments; empty where it does not take them."""
+    words = [word for word in typed if word != "--debug"]
+    if not more or not words or words[0] not in COMMANDS:
+        return ""
+    command = cli.get_command(click.Context(cli), words[0])
+    known = {name for parameter in command.params for name in parameter.opts} if command else set[str]()
+    if not {flag for flag in more if flag.startswith("--")} <= known:
+        return ""
+    return shlex.join(["hylo-eval", *words, *more])
 
 
 def _unforeseen(error: BaseException) -> int:

@@ -37,7 +37,7 @@ def leaderboard(**options: Any) -> int:
     if found.allowed:
         from hylo_eval.report.sections import Section
 
-        sentences = tuple(f"{item.name}: {item.sentence}" for item in found.allowed)
+        sentences = tuple(item.words for item in found.allowed)
         sections = (*sections, Section(title="allowed", sentences=sentences))
     write_markdown(options, "Leaderboard", sections)
     if options["as_json"]:

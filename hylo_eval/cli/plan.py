@@ -63,7 +63,7 @@ def plan(**options: Any) -> int:
 def _require(options: Mapping[str, Any]) -> None:
     effect, discordant, pilot, noise = (options[name] for name in ("effect", "discordant", "pilot", "noise"))
     if discordant is not None and pilot is not None:
-        raise EvalError("--discordant and --pilot both say how often pairs differ; choose one")
+        raise EvalError("--discordant and --pilot both say how often pairs differ", fix="leave one of them out")
     if effect is None and noise is None:
         raise EvalError("a plan needs --effect, the difference to be detected", fix="--effect .10 --discordant .20")
     if effect is None and (discordant is not None or pilot is not None):

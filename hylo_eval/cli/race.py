@@ -62,7 +62,7 @@ def race(**options: Any) -> int:
     from hylo_eval.evaluation.gating import judge
 
     if options["max_pairs"] is not None and options["max_pairs"] < 1:
-        raise EvalError(f"--max-pairs must be at least 1, not {options['max_pairs']}")
+        raise EvalError(f"--max-pairs must be at least 1, not {options['max_pairs']}", fix="--max-pairs 50, say")
     policy = _policy(options)
     entry = entry_for(env_of(find_benchmark(options["benchmark"]))[0])
     if entry is not None:

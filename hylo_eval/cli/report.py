@@ -10,7 +10,7 @@ import click
 
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, printable_line
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_write
 
 if TYPE_CHECKING:
     from hylo_eval.report.discordant import Rival
@@ -62,10 +62,13 @@ def report(**options: Any) -> int:
     if len(options["runs"]) == 1 and options["allow"]:
         raise EvalError("--allow changes nothing for one run", fix="leave it out")
     if len(options["runs"]) > MAX_RUNS:
-        raise EvalError(f"a page of {len(options['runs'])} runs cannot be read; {MAX_RUNS} are the most")
+        raise EvalError(
+            f"a page of {len(options['runs'])} runs cannot be read; {MAX_RUNS} are the most",
+            fix=f"name at most {MAX_RUNS} runs",
+        )
     folders = [find_run(name, options["run_root"]) for name in options["runs"]]
     if len({folder.path for folder in folders}) < len(folders):
-        raise EvalError("a run is named twice")
+        raise EvalError("a run is named twice", fix="name each run once")
     records = [read_run(folder) for folder in folders]
     progress = Progress(sum(len(record.episodes) for record in records), quiet=False)
     try:
@@ -108,7 +111,7 @@ def _rival(
     try:
         verdict, sections = _compare(folders[0], folders[place], options["allow"], looks)
     except EvidenceRefused as error:
-        refused = tuple(f"{item.name}: {item.sentence}" for item in error.differences)
+        refused = tuple(item.words for item in error.differences)
     except EvalError as error:
         # One of them has no log yet: there is something to show, and nothing to test.
         refused = (error.message,)
@@ -140,11 +143,11 @@ def _write(path: Path, page: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EvalError(f"cannot write the folder {path.parent}: {error.strerror}") from error
+        raise cannot_write(f"the folder {path.parent}", error) from error
     write_atomically(path, page)
 
 
 def _bytes(megabytes: float) -> int:
     if not megabytes < 1e6:  # infinity and NaN too
-        raise EvalError(f"--max-size must be below a million megabytes, not {megabytes:g}")
+        raise EvalError(f"--max-size must be below a million megabytes, not {megabytes:g}", fix="--max-size 15")
     return int(1e6 * megabytes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from hylo_eval.cli.run_settings import settings_line
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_agreement, print_abstentions, print_summaries, printable
@@ -117,6 +118,7 @@ def _print_outcome(outcome: Rescoring | Refused) -> None:
         f"{printable(log.benchmark.id)} ({printable(log.benchmark.split)}), "
         f"agent {printable(log.agent.name)} {printable(log.agent.version)}"
     )
+    out.print(settings_line(log.eval.manifest))
     print_summaries(out, outcome.summaries)
     print_abstentions(out, outcome.summaries)
     for agreement in outcome.agreement:

@@ -84,7 +84,10 @@ def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:
     if options["devices"] is not None:
         raise EvalError("--devices is for workers of this machine", fix="--gpus-per-worker F")
     if options["video"] != "none":
-        raise EvalError("--video is for workers of this machine: actors send traces back, no videos")
+        raise EvalError(
+            "--video is for workers of this machine: actors send traces back, no videos",
+            fix="leave --video out, or run with --executor local",
+        )
     entry = registered_for(recipe.env) if options["python"] is None else None
     python = options["python"] if entry is None else entry.python
     placement = RayOptions(address=options["ray_address"], gpus=options["gpus_per_worker"] or 0.0)

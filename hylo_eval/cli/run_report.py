@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from hylo_core.spec import UNKNOWN
+from hylo_eval.cli.run_settings import settings_line
 from hylo_eval.cli.terminal import (
     console,
     describe_precision,
@@ -55,6 +56,7 @@ def print_report(result: EvalResult) -> None:
         f"agent {printable_line(log.agent.name)} {printable_line(log.agent.version)}, "
         f"chunk length {spec.chunk_length}, replan {spec.replan}"
     )
+    out.print(settings_line(log.eval.manifest))
     print_summaries(out, result.summaries)
     _print_notes(result)
     if result.videos is not None:
@@ -77,7 +79,7 @@ def _print_notes(result: EvalResult) -> None:
     statuses: dict[str, int] = {}
     for sample in result.log.samples:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1
-    if set(statuses) != {"completed"}:
+    if statuses and set(statuses) != {"completed"}:
         out.print("outcomes: " + ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())))
     if (failure := result.first_error) is not None:
         failed, error = failure

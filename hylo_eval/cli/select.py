@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from hylo_eval.cli.group import EXIT_INCOMPLETE
@@ -43,7 +42,7 @@ def select(**options: Any) -> int:
     selection = choose(ranked, min_coverage=options["min_coverage"])
     document: Mapping[str, Any] = {
         **ranking_document("select", ranked.leaderboard, runs, metric=ranked.metric),
-        "allowed": [attrs.asdict(item) for item in ranked.allowed],
+        "allowed": [{"name": item.name, "sentence": item.sentence} for item in ranked.allowed],
         "chosen": run_document(runs[selection.chosen.label]) if selection.chosen else {},
         "tied": list(selection.tied),
         "not_told_apart": list(selection.not_told_apart),

@@ -10,7 +10,7 @@ import click
 
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, print_table, printable_line
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_write
 
 if TYPE_CHECKING:
     from hylo_eval.report.run_record import EpisodeRecord, RunRecord
@@ -72,7 +72,10 @@ def _videos(record: RunRecord, options: dict[str, Any]) -> Sequence[Recorded]:
         return found
     cameras = sorted({file.camera for files in recorded.values() for file in files})
     if options["camera"] is not None and cameras and options["camera"] not in cameras:
-        raise EvalError(f"no video shows a camera {options['camera']!r}; the cameras are {', '.join(cameras)}")
+        raise EvalError(
+            f"no video shows a camera {options['camera']!r}; the cameras are {', '.join(cameras)}",
+            fix=f"--camera {cameras[0]}",
+        )
     what = "video of an episode without success" if options["failures"] and recorded else "video"
     raise EvalError(f"the run {record.run_id} has no {what}", fix="record some: hylo-eval run … --video all")
 
@@ -89,7 +92,7 @@ def _write(record: RunRecord, camera: str, found: Sequence[Recorded], output: Pa
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EvalError(f"cannot write the folder {folder}: {error.strerror}") from error
+        raise cannot_write(f"the folder {folder}", error) from error
     tiles = [Tile(label=item.key, outcome=_outcome(item), path=file.path) for item, file in found]
     sheet, wall = folder / f"contact-sheet.{camera}.png", folder / f"wall.{camera}.mp4"
     write_contact_sheet(tiles, sheet)

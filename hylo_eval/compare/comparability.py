@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, cast
 
@@ -46,22 +46,32 @@ _SHOWN = 3
 
 
 class EvidenceRefused(EvalError):
-    """Two runs are not comparable.
+    """Runs are not comparable.
 
     Attributes:
         differences: Why, one by one.
     """
 
-    def __init__(self, differences: Iterable[Difference]) -> None:
+    def __init__(self, differences: Iterable[Difference], *, runs: Sequence[str] = ()) -> None:
         self.differences = tuple(differences)
+        names = dict.fromkeys(item.name for item in self.differences)
+        who = " ".join(" and ".join(runs).split()) or "the runs"
         # A name with line breaks must not look like a difference of its own.
-        listed = "".join(f"\n  {item.name}: {' '.join(item.sentence.split())}" for item in self.differences)
-        names = dict.fromkeys(item.name for item in self.differences if item.allowable)
-        fix = ""
-        if names and all(item.allowable for item in self.differences):
-            flags = " ".join(f"--allow {name}" for name in names)
-            fix = f"run both agents under the same conditions; or, if that is meant, {flags}"
-        super().__init__(f"the evidence is refused{listed}", fix=fix)
+        listed = "".join(f"\n  {item.words}" for item in self.differences)
+        flags = [flag for item in {item.name: item for item in self.differences}.values() for flag in item.flags]
+        passable = all(item.flags for item in self.differences)
+        super().__init__(
+            f"{who} are not comparable ({', '.join(names)}; docs/gate.md#what-is-refused){listed}",
+            fix=self._fix(flags if passable else ()),
+            again=flags if passable else (),
+        )
+
+    def _fix(self, flags: Sequence[str]) -> str:
+        fixes = dict.fromkeys(item.fix for item in self.differences if item.fix)
+        if any(item.allowable for item in self.differences):
+            fixes["run both agents under the same conditions"] = None
+        accepted = f"; or, if that is meant, {' '.join(flags)}" if flags else ""
+        return f"{'; '.join(fixes)}{accepted}"
 
 
 def pair_evidence(
@@ -87,8 +97,10 @@ def pair_evidence(
     """
     for name in allow:
         if name not in EXCEPTIONS:
-            known = ", ".join(EXCEPTIONS)
-            raise EvalError(f"there is no exception {name!r} to allow{did_you_mean(name, EXCEPTIONS)} (names: {known})")
+            raise EvalError(
+                f"there is no exception {name!r} to allow{did_you_mean(name, EXCEPTIONS)}",
+                fix=f"--allow with one of {', '.join(EXCEPTIONS)}",
+            )
     found = [*_identity(candidate, parent), *_faults(candidate, parent)]
     if unfinished_refused and not intersect:
         found += _unfinished(candidate, parent)
@@ -101,7 +113,7 @@ def pair_evidence(
     found += aspects
     refused = [item for item in found if not (item.allowable and item.name in allow)]
     if refused:
-        raise EvidenceRefused(refused)
+        raise EvidenceRefused(refused, runs=(candidate.conditions.run_id, parent.conditions.run_id))
     notes = [*_notes(candidate, parent, unpaired, intersect=intersect)]
     needed = {item.name for item in found}
     notes += [f"--allow {name} was not needed" for name in dict.fromkeys(allow) if name not in needed]
@@ -167,6 +179,7 @@ def _stand_in_differences(candidate: RunConditions, parent: RunConditions) -> It
             name="stand-in",
             sentence=f"the {side} ran on {', '.join(ours or theirs)}, the {other} on the real thing",
             allowable=False,
+            fix="run both agents on the same assets",
         )
 
 
@@ -177,16 +190,18 @@ def _identity(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Differenc
             name="same-run",
             sentence=f"both sides are the same run, {ours.run_id}: it says nothing about itself",
             allowable=False,
+            fix="name two runs; hylo-eval ls lists them",
         )
 
 
 def _faults(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Difference]:
     for side, run in (("candidate", candidate), ("parent", parent)):
-        for fault in run.faults[:_SHOWN]:
-            yield Difference(name="traces", sentence=f"the {side}'s run {fault}", allowable=False)
+        faults = list(run.faults[:_SHOWN])
         if len(run.faults) > _SHOWN:
-            more = len(run.faults) - _SHOWN
-            yield Difference(name="traces", sentence=f"the {side}'s run has {more} more such faults", allowable=False)
+            faults.append(f"has {len(run.faults) - _SHOWN} more such faults")
+        fix = f"restore the files of {run.conditions.run_id} as they were written, or run its agent again"
+        for fault in faults:
+            yield Difference(name="traces", sentence=f"the {side}'s run {fault}", allowable=False, fix=fix)
 
 
 def _unfinished(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Difference]:
@@ -194,9 +209,11 @@ def _unfinished(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Differe
         if not run.finished:
             yield Difference(
                 name="unfinished",
-                sentence=f"the {side}'s run is not finished; --intersect compares what is there "
-                "(successes end first, so that is no random sample)",
+                sentence=f"the {side}'s run is not finished; what there is of it is no random sample, because "
+                "successes end first",
                 allowable=False,
+                fix=run.to_finish or f"finish {run.conditions.run_id}",
+                flag="--intersect",
             )
 
 
@@ -229,7 +246,7 @@ def _instance_differences(candidate: RunEvidence, parent: RunEvidence, *, inters
     ours, theirs = candidate.outcomes.keys(), parent.outcomes.keys()
     finished = candidate.finished and parent.finished
     if not ours & theirs and (finished or intersect):
-        yield Difference(name="instances", sentence="the two runs share no instance", allowable=False)
+        yield Difference(name="instances", sentence="the two runs share no instance", allowable=False, fix=_SAME)
         return
     if intersect or not finished or ours == theirs:
         return
@@ -241,10 +258,14 @@ def _instance_differences(candidate: RunEvidence, parent: RunEvidence, *, inters
     ]
     yield Difference(
         name="instances",
-        sentence=f"the two runs are of different instances: {len(ours & theirs)} shared, {', '.join(parts)}; "
-        "--intersect compares the shared ones",
+        sentence=f"the two runs are of different instances: {len(ours & theirs)} shared, {', '.join(parts)}",
         allowable=False,
+        fix=_SAME,
+        flag="--intersect",
     )
+
+
+_SAME: Final = "run both agents on the same split, tasks and episodes"
 
 
 def _other_starts(

@@ -9,6 +9,7 @@ import attrs
 
 from hylo_core.trace import BenchmarkRef
 from hylo_eval.compare.table import UNSTATED, Side
+from hylo_eval.compare.words import short_digests
 from hylo_eval.scoring.initial_states import StateCount, count_states
 
 START_ASPECTS = ("state", "model", "instruction", "frames")
@@ -129,6 +130,7 @@ class RunEvidence:
         traces_read: Whether the outcomes were read from the traces, or the log alone was believed.
         faults: What contradicts itself in the run, a sentence each; evidence with faults is refused.
         order: The planned instance keys in their declared order; empty where that is not on record.
+        to_finish: What finishes a run that is not whole.
     """
 
     conditions: RunConditions
@@ -137,6 +139,7 @@ class RunEvidence:
     traces_read: bool = True
     faults: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+    to_finish: str = ""
 
     def narrowed(self, keys: Collection[str]) -> RunEvidence:
         """The same run with these instances only."""
@@ -151,11 +154,25 @@ class Difference:
         name: What ``--allow`` takes, in one word.
         sentence: What differs, with both values.
         allowable: Whether it may be allowed at all.
+        fix: What mends it, where that is more than running both agents under the same conditions.
+        flag: What lets it pass where it is not allowed by name, such as ``--intersect``.
     """
 
     name: str
     sentence: str
     allowable: bool = True
+    fix: str = ""
+    flag: str = ""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The arguments that let it pass; none where nothing does."""
+        return ("--allow", self.name) if self.allowable else (self.flag,) if self.flag else ()
+
+    @property
+    def words(self) -> str:
+        """Name and sentence in one line for people, with short digests; the sentence itself has them in full."""
+        return short_digests(f"{self.name}: {' '.join(self.sentence.split())}")
 
 
 NOT_A_PAIR = "not_a_pair"

@@ -20,6 +20,7 @@ from hylo_eval.compare.effect import measure_effect, scenarios
 from hylo_eval.compare.evidence import Difference, PairedEvidence
 from hylo_eval.compare.guards import Guard
 from hylo_eval.compare.looking import judged_scores
+from hylo_eval.compare.noise import measured_floor, noise_words
 from hylo_eval.compare.pairing import PairedComparison, Scores, paired_compare
 from hylo_eval.compare.permutation import bootstrap_mean_interval
 from hylo_eval.compare.replicates import VarianceSplit, split_runs
@@ -64,15 +65,32 @@ def require_replicates(repetitions: Sequence[PairedEvidence]) -> None:
     Raises:
         EvidenceRefused: They are not, or a run takes part twice.
     """
+    fix = "name runs of the same two agents on the same instances, such as run --replicates K makes them"
     differences = [
-        item for place, other in enumerate(repetitions[1:], start=2) for item in _other(repetitions[0], other, place)
+        attrs.evolve(item, fix=fix)
+        for place, other in enumerate(repetitions[1:], start=2)
+        for item in _other(repetitions[0], other, place)
     ]
     runs = [evidence.run(side).conditions for evidence in repetitions for side in _SIDES]
     if len({run.identity for run in runs}) < len(runs):
         sentence = "a run takes part twice: a copy is no repetition"
-        differences.append(Difference(name="replicates", sentence=sentence, allowable=False))
+        differences.append(Difference(name="replicates", sentence=sentence, allowable=False, fix="name each run once"))
     if differences:
-        raise EvidenceRefused(differences)
+        raise EvidenceRefused(differences, runs=("the repetitions of the candidate", "those of the parent"))
+
+
+def require_repeatable(rule: GateRule) -> None:
+    """Refuse a rule that repetitions do not decide.
+
+    Raises:
+        ContractError: It is another than "improve", or sequential.
+    """
+    if rule.mode != "improve":
+        reason = f"repetitions decide mode improve only, not {rule.mode}. fix: --mode improve, or leave them out"
+        raise ContractError(reason, path="mode")
+    if rule.sequential:
+        reason = "repetitions decide after the last episode only. fix: leave --sequential or the repetitions out"
+        raise ContractError(reason, path="sequential")
 
 
 def compare_replicates(
@@ -95,15 +113,32 @@ def compare_replicates(
     clusters = cluster_tables(scores, lambda key: key)
     leads = [(table.candidate_wins - table.parent_wins) / table.n_pairs for table in clusters.values() if table.n_pairs]
     ours, theirs = (split_runs([sides[place] for sides in scores]) for place in (0, 1))
+    difference = math.fsum(leads) / len(leads) if leads else None
+    n_pairs = sum(table.n_pairs for table in clusters.values())
     return ReplicatedComparison(
         repetitions=tuple(paired_compare(*sides) for sides in scores),
         cluster=attrs.evolve(cluster_compare(clusters), scope=REPLICATED_SCOPE),
-        mean_difference=math.fsum(leads) / len(leads) if leads else None,
+        mean_difference=difference,
         interval=bootstrap_mean_interval(leads, level=1.0 - 2.0 * alpha),
         candidate_variance=ours,
         parent_variance=theirs,
-        notes=tuple(_same_draws(repetitions)),
+        notes=(*_same_draws(repetitions), *_noise(scores, difference or 0.0, n_pairs, alpha)),
     )
+
+
+def _noise(scores: Sequence[tuple[Scores, Scores]], difference: float, n_pairs: int, alpha: float) -> Iterator[str]:
+    """Where the difference stands to what the first two repetitions of the noisier agent differ by themselves."""
+    if len(scores) < 2 or not difference:
+        return
+    (ours, theirs), (again, theirs_again), *_ = scores
+    tables = {"candidate": paired_compare(ours, again).table, "parent": paired_compare(theirs, theirs_again).table}
+    measured = {side: table for side, table in tables.items() if table.n_pairs}
+    if not measured:
+        return
+    side = max(measured, key=lambda name: measured[name].discordant / measured[name].n_pairs)
+    counts = measured[side]
+    floor = measured_floor(counts.n_pairs, counts.discordant, compared_pairs=n_pairs, alpha=alpha)
+    yield noise_words(floor, difference, of=f"the {side}")
 
 
 def _same_draws(repetitions: Sequence[PairedEvidence]) -> Iterator[str]:
@@ -124,13 +159,10 @@ def decide_replicated(
     """Apply a rule to repeated runs.
 
     Raises:
-        ContractError: The rule is another than "improve", or sequential.
+        ContractError: As `require_repeatable`.
         EvidenceRefused: As `compare_replicates`.
     """
-    if rule.mode != "improve" or rule.sequential:
-        raise ContractError(
-            "repetitions decide mode improve only, after the last episode. fix: leave --replicates out", path="mode"
-        )
+    require_repeatable(rule)
     found = compare_replicates(repetitions, metric, rule=rule, alpha=rule.alpha)
     cluster = found.cluster
     shown = f"over {cluster.n_clusters} instances in {len(repetitions)} repetitions"

@@ -135,7 +135,9 @@ def metric_of(evidence: PairedEvidence, name: str, better: Better | None = None)
     if not evidence.has_metric(name):
         known = sorted({found for run in (evidence.candidate, evidence.parent) for found in _metrics(run.outcomes)})
         raise EvalError(
-            f"not both runs have the metric {name!r}{did_you_mean(name, known)} (metrics: {', '.join(known) or 'none'})"
+            f"not both runs have the metric {name!r}{did_you_mean(name, known)} "
+            f"(metrics: {', '.join(known) or 'none'})",
+            fix="name one that both have with --metric",
         )
     known_metric = KNOWN_METRICS.get(name)
     if known_metric is not None:

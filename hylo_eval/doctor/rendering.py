@@ -16,6 +16,8 @@ from hylo_eval.doctor.findings import Finding
 DEADLINE_SECONDS: Final = 60.0
 BACKENDS: Final = ("egl", "osmesa")
 """Tried in this order; both need no display."""
+UNSET: Final = ""
+"""The backend of a process in which MUJOCO_GL is not set: MuJoCo's own default, which needs a display."""
 SWITCHED_OFF: Final = frozenset({"disable", "disabled", "off", "false", "0"})
 """Values of MUJOCO_GL by which MuJoCo draws nothing."""
 SYSTEM_PACKAGES: Final = {
@@ -36,7 +38,7 @@ class Frame:
     """What one backend drew.
 
     Attributes:
-        backend: The value of MUJOCO_GL.
+        backend: The value of MUJOCO_GL, or :data:`UNSET`.
         problem: Why there is no picture, or no right one; empty when it is right.
         device: What OpenGL says drew it.
         seconds: For one small picture.
@@ -54,10 +56,10 @@ class Frame:
 
 
 def try_backends(environment: Mapping[str, str]) -> tuple[Frame, ...]:
-    """Draw with the chosen backend, or with each of :data:`BACKENDS` until one works."""
-    chosen = environment.get("MUJOCO_GL", "").lower()
+    """Draw as a run would that is started here, then with each of :data:`BACKENDS`, until one works."""
+    chosen = environment.get("MUJOCO_GL", "").lower() or UNSET
     frames: list[Frame] = []
-    for backend in dict.fromkeys((chosen, *BACKENDS) if chosen else BACKENDS):
+    for backend in dict.fromkeys((chosen, *BACKENDS)):
         frames.append(try_backend(backend, environment))
         if not frames[-1].problem:
             break
@@ -66,7 +68,9 @@ def try_backends(environment: Mapping[str, str]) -> tuple[Frame, ...]:
 
 def try_backend(backend: str, environment: Mapping[str, str]) -> Frame:
     """Draw one picture in a process of its own."""
-    chosen = {**environment, "MUJOCO_GL": backend}
+    chosen = {name: value for name, value in environment.items() if name != "MUJOCO_GL"}
+    if backend != UNSET:
+        chosen["MUJOCO_GL"] = backend
     if backend in BACKENDS:
         chosen["PYOPENGL_PLATFORM"] = backend
     outcome = run_child([sys.executable, "-P", str(_SCRIPT)], deadline_seconds=DEADLINE_SECONDS, environment=chosen)
@@ -96,18 +100,24 @@ def rendering_finding(frames: tuple[Frame, ...], *, chosen: str = "", gpu: bool 
     """What the pictures say.
 
     Args:
-        frames: What each backend drew, in the order tried.
+        frames: What each backend drew, in the order tried, the one that a run would take first.
         chosen: MUJOCO_GL as it is set; empty when it is not.
         gpu: Whether there is a GPU that could draw.
     """
     working = next((frame for frame in frames if not frame.problem), None)
-    failed = [frame for frame in frames if frame.problem]
+    # That MuJoCo's default needs a display is no fault of this machine.
+    failed = [frame for frame in frames if frame.problem and frame.backend != UNSET]
     told = "; ".join(f"{frame.backend}: {frame.problem}" for frame in failed)
     if working is None:
         text = f"no picture can be drawn, so cameras cannot be used ({told})"
         return Finding(check="rendering", outcome="broken", text=text, fix=SYSTEM_PACKAGES["egl"])
     where = f"{working.device}, on the CPU" if working.on_cpu else working.device
-    drawn = f"MUJOCO_GL={working.backend} draws ({where}; {1000 * working.seconds:.0f} ms for a small picture)"
+    tried = "MuJoCo" if working.backend == UNSET else f"MUJOCO_GL={working.backend}"
+    drawn = f"{tried} draws ({where}; {1000 * working.seconds:.0f} ms for a small picture)"
+    if working.backend == UNSET:
+        drawn += ", with MUJOCO_GL not set"
+    elif not chosen:
+        drawn += "; it is not set here, and pictures need it (LIBERO and RoboCasa set it themselves)"
     if failed:
         # Of these one is what the person chose, or EGL, which is faster than the OSMesa that worked.
         first = failed[0]
@@ -127,4 +137,6 @@ def rendering_finding(frames: tuple[Frame, ...], *, chosen: str = "", gpu: bool 
             text=f"{drawn}, although there is a GPU: its driver offers no OpenGL here",
             fix="start the container with NVIDIA_DRIVER_CAPABILITIES=all, or install the driver's package libnvidia-gl",
         )
+    if working.backend != (chosen or UNSET):
+        return Finding(check="rendering", outcome="warning", text=drawn, fix=f"export MUJOCO_GL={working.backend}")
     return Finding(check="rendering", outcome="ok", text=drawn)

@@ -23,6 +23,7 @@ from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.plan import declared_order
 from hylo_eval.evaluation.scores import score_trace
+from hylo_eval.families import simulating_versions, without_places
 from hylo_eval.plugins import BUILT_IN, plugins
 from hylo_eval.scoring.initial_states import state_digest
 from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
@@ -30,8 +31,8 @@ from hylo_eval.traces.finding import how_to_finish
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.manifest import read_manifest
 from hylo_eval.traces.reader import read_trace
-from hylo_eval.versions import ASSETS_OPTION, ASSETS_SUFFIX
 
+_RESTORE: Final = "restore the manifest as the run wrote it, or run it again"
 UNKNOWN_RENDERER: Final = "unknown"
 IMPORTED: Final = "imported"
 """The member of a manifest that says from which file the run was imported: it has no traces."""
@@ -117,6 +118,7 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
         traces_read=traces,
         faults=(*faults, *contradictions),
         order=order,
+        to_finish="" if finished else how_to_finish(run),
     )
 
 
@@ -282,17 +284,19 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
     agent = _take(manifest, "agent", dict, path)
     trained_on = agent.get("trained_on", [])
     if not _texts(trained_on):
-        raise EvalError(f"{path}: agent.trained_on: must be a list of texts")
+        raise EvalError(f"{path}: agent.trained_on: must be a list of texts", fix=_RESTORE)
     scorers = _take(manifest, "scorers", list, path)
     if not _texts(scorers):
-        raise EvalError(f"{path}: scorers: must be a list of texts")
+        raise EvalError(f"{path}: scorers: must be a list of texts", fix=_RESTORE)
     selection = _take(manifest, "selection", dict, path)
     versions = _take(manifest, "versions", dict, path)
     if not _texts(list(versions.values())):
-        raise EvalError(f"{path}: versions: must hold texts")
+        raise EvalError(f"{path}: versions: must hold texts", fix=_RESTORE)
+    env = _take(manifest, "env", dict, path)
+    env_ref = str(env.get("ref", ""))
     safety = _take(manifest, "safety", list, path)
     if not all(isinstance(item, dict) for item in safety):
-        raise EvalError(f"{path}: safety: must be a list of objects")
+        raise EvalError(f"{path}: safety: must be a list of objects", fix=_RESTORE)
     return RunConditions(
         run_id=_take(manifest, "run_id", str, path),
         created_at=_take(manifest, "created_at", str, path),
@@ -305,9 +309,10 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         agent_name=_take(agent, "name", str, path),
         agent_version=str(agent.get("version", "unknown")),
         trained_on=tuple(trained_on),
-        versions=versions,
+        # A manifest may record what happened to be installed beside the simulator; older ones do.
+        versions=simulating_versions(env_ref, versions),
         renderer=_take(manifest, "renderer", str, path),
-        env=_without_places(_take(manifest, "env", dict, path), versions),
+        env=_without_places(env, env_ref, versions),
         safety=tuple(safety),
         hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
         agent_digest=digest(agent),
@@ -319,13 +324,11 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
     )
 
 
-def _without_places(env: Mapping[str, Any], versions: Mapping[str, str]) -> Mapping[str, Any]:
-    """The environment without the folder of its assets, where a digest among the versions says what lies there."""
+def _without_places(env: Mapping[str, Any], ref: str, versions: Mapping[str, str]) -> Mapping[str, Any]:
     options = env.get("options")
-    if not isinstance(options, dict) or not any(name.endswith(ASSETS_SUFFIX) for name in versions):
+    if not isinstance(options, dict):
         return env
-    kept = {name: value for name, value in cast("dict[str, Any]", options).items() if name != ASSETS_OPTION}
-    return {**env, "options": kept}
+    return {**env, "options": without_places(ref, cast("dict[str, Any]", options), versions)}
 
 
 def _batch_size(agent: Mapping[str, Any]) -> str:
@@ -340,7 +343,7 @@ def _batch_size(agent: Mapping[str, Any]) -> str:
 def _take(members: Mapping[str, Any], name: str, kind: type, path: Path) -> Any:
     value = members.get(name)
     if type(value) is not kind:
-        raise EvalError(f"{path}: {name}: must be of type {kind.__name__}, not {type(value).__name__}")
+        raise EvalError(f"{path}: {name}: must be of type {kind.__name__}, not {type(value).__name__}", fix=_RESTORE)
     return value
 
 

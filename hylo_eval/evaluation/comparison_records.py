@@ -11,9 +11,10 @@ from typing import Any, Final, cast
 import orjson
 
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_read, cannot_write
 from hylo_eval.traces.files import write_atomically
 
+_RESTORE: Final = "restore the record as it was written, or move the file out of comparisons/"
 FOLDER: Final = "comparisons"
 MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
 """A larger record is not read."""
@@ -50,7 +51,7 @@ def record_paths(run_root: Path) -> list[Path]:
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix == ".json" and not path.name.startswith("."))
     except OSError as error:
-        raise EvalError(f"cannot read the records in {folder}: {error.strerror}") from error
+        raise cannot_read(f"the records in {folder}", error) from error
     if len(paths) > MAX_RECORDS:
         raise EvalError(f"{folder} holds {len(paths)} records, more than {MAX_RECORDS}", fix="move old ones away")
     return paths
@@ -64,17 +65,19 @@ def read_record(path: Path) -> Mapping[str, Any]:
     """
     try:
         if not path.is_file() or path.stat().st_size > MAX_RECORD_BYTES:
-            raise EvalError(f"{path} is no file of at most {MAX_RECORD_BYTES} bytes")
+            raise EvalError(f"{path} is no file of at most {MAX_RECORD_BYTES} bytes", fix=_RESTORE)
         document = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise EvalError(f"cannot read the record {path}: {error.strerror}") from error
+        raise cannot_read(f"the record {path}", error) from error
     except orjson.JSONDecodeError as error:
-        raise EvalError(f"{path}: is not JSON: {error}") from error
+        raise EvalError(f"{path}: is not JSON: {error}", fix=_RESTORE) from error
     if not isinstance(document, dict):
-        raise EvalError(f"{path}: is not a JSON object")
+        raise EvalError(f"{path}: is not a JSON object", fix=_RESTORE)
     members = cast("dict[str, Any]", document)
     if members.get("schema") != COMPARISON_SCHEMA:
-        raise EvalError(f"{path}: schema: must be {COMPARISON_SCHEMA!r}, not {members.get('schema')!r:.100}")
+        raise EvalError(
+            f"{path}: schema: must be {COMPARISON_SCHEMA!r}, not {members.get('schema')!r:.100}", fix=_RESTORE
+        )
     return members
 
 
@@ -88,7 +91,7 @@ def write_report(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content)
     except OSError as error:
-        raise EvalError(f"cannot write {path}: {error.strerror}") from error
+        raise cannot_write(str(path), error) from error
 
 
 def append_summary(path: Path, markdown: str) -> None:
@@ -101,4 +104,4 @@ def append_summary(path: Path, markdown: str) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(f"{markdown}\n")
     except OSError as error:
-        raise EvalError(f"cannot write the job summary {path}: {error.strerror}") from error
+        raise cannot_write(f"the job summary {path}", error) from error

@@ -16,11 +16,12 @@ import orjson
 from hylo_eval.compare.evidence import RunConditions
 from hylo_eval.compare.gate import GatePolicy
 from hylo_eval.compare.ledger import Ledger, RunIdentity
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_read, cannot_write
 from hylo_eval.evaluation.comparison_records import FOLDER
 from hylo_eval.traces.files import write_once
 from hylo_eval.traces.layout import RunFolder
 
+_RESTORE: Final = "restore the declaration as the first look wrote it, or run the agents again"
 DECLARATION_SCHEMA: Final = "hylo.sequential/v0.1"
 MAX_DECLARATION_BYTES: Final = 1024 * 1024
 
@@ -50,7 +51,7 @@ def declare(run: RunFolder, policy: GatePolicy, candidate: RunConditions, parent
     except FileExistsError:
         found = _read(path)
     except OSError as error:
-        raise EvalError(f"cannot write the declaration {path}: {error.strerror}") from error
+        raise cannot_write(f"the declaration {path}", error) from error
     else:
         return now
     differing = [name for name, value in wanted.items() if found.get(name) != value]
@@ -123,12 +124,12 @@ def _declared(policy: GatePolicy, candidate: RunConditions, parent: RunCondition
 def _read(path: Path) -> Mapping[str, Any]:
     try:
         if path.stat().st_size > MAX_DECLARATION_BYTES:
-            raise EvalError(f"{path} is larger than {MAX_DECLARATION_BYTES} bytes")
+            raise EvalError(f"{path} is larger than {MAX_DECLARATION_BYTES} bytes", fix=_RESTORE)
         document = orjson.loads(path.read_bytes())
     except OSError as error:
-        raise EvalError(f"cannot read the declaration {path}: {error.strerror}") from error
+        raise cannot_read(f"the declaration {path}", error) from error
     except orjson.JSONDecodeError as error:
-        raise EvalError(f"{path}: is not JSON: {error}") from error
+        raise EvalError(f"{path}: is not JSON: {error}", fix=_RESTORE) from error
     if not isinstance(document, dict) or cast("dict[str, Any]", document).get("schema") != DECLARATION_SCHEMA:
-        raise EvalError(f"{path}: is no declaration ({DECLARATION_SCHEMA})")
+        raise EvalError(f"{path}: is no declaration ({DECLARATION_SCHEMA})", fix=_RESTORE)
     return cast("dict[str, Any]", document)

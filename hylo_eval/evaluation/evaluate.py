@@ -248,7 +248,7 @@ def run_plan(
     """
     scorers = DEFAULT_SCORERS if scorers is None else checked_scorers(scorers)
     if max_attempts < 1:
-        raise EvalError(f"max_attempts must be at least 1, not {max_attempts}")
+        raise EvalError(f"max_attempts must be at least 1, not {max_attempts}", fix="--max-attempts 3")
     until = None if budget_seconds is None else time.monotonic() + budget_seconds
     try:
         setup, differences = executor.prepare(plan.tasks[0])
@@ -305,7 +305,10 @@ def _plan(benchmark: Benchmark, split: str | None, plan: Plan | None) -> Plan:
     if plan is None:
         return plan_run(benchmark, split)
     if split not in (None, plan.split) or plan.benchmark.digest() != benchmark.digest():
-        raise EvalError("the plan is of another benchmark or split than the ones to evaluate")
+        raise EvalError(
+            "the plan is of another benchmark or split than the ones to evaluate",
+            fix="make the plan with plan_run of the same benchmark and split",
+        )
     return plan
 
 

@@ -10,9 +10,10 @@ from typing import Any, Final, cast
 from hylo_core.contract import describe
 from hylo_eval.compare.decision import GateRule
 from hylo_eval.compare.gate import GatePolicy
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_read
 from hylo_eval.suggest import did_you_mean
 
+_MEND: Final = "mend that line of the policy file; docs/gate.md#policy lists the keys"
 MAX_POLICY_BYTES: Final = 1024 * 1024
 
 _RULE: Final[Mapping[str, tuple[type, str]]] = {
@@ -57,18 +58,20 @@ def read_policy(path: Path) -> dict[str, Any]:
     """
     try:
         if path.stat().st_size > MAX_POLICY_BYTES:
-            raise EvalError(f"{path} is too large for a policy file")
+            raise EvalError(
+                f"{path} is too large for a policy file", fix="name a policy file, such as docs/gate.md#policy shows"
+            )
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise EvalError(f"cannot read the policy file {path}: {error.strerror}") from error
+        raise cannot_read(f"the policy file {path}", error) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise EvalError(f"{path}: is not valid TOML: {error}") from error
+        raise EvalError(f"{path}: is not valid TOML: {error}", fix=_MEND) from error
     known = {**_RULE, **_BESIDE}
     values: dict[str, Any] = {}
     for name, value in document.items():
         if name not in known:
             hint = did_you_mean(name, known)
-            raise EvalError(f"{path}: {name!r} is no key of a policy{hint} (keys: {', '.join(known)})")
+            raise EvalError(f"{path}: {name!r} is no key of a policy{hint} (keys: {', '.join(known)})", fix=_MEND)
         values[name] = _typed(value, *known[name], where=f"{path}: {name}")
     return values
 
@@ -77,10 +80,10 @@ def _typed(value: object, kind: type, words: str, *, where: str) -> Any:
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
-        raise EvalError(f"{where}: must be {words}, not {describe(value)}")
+        raise EvalError(f"{where}: must be {words}, not {describe(value)}", fix=_MEND)
     if not isinstance(value, list):
         return value
     names = cast("list[Any]", value)
     if not all(isinstance(item, str) for item in names):
-        raise EvalError(f"{where}: must be {words}")
+        raise EvalError(f"{where}: must be {words}", fix=_MEND)
     return tuple(names)

@@ -12,6 +12,7 @@ from hylo_eval.compare.evidence import PairedEvidence, RunConditions
 from hylo_eval.compare.gate import GateOutcome, GatePolicy, apply_policy
 from hylo_eval.compare.ledger import Ledger, RecordedLook
 from hylo_eval.compare.noise import measured_floor, noise_words
+from hylo_eval.compare.replicated import require_repeatable
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.comparing import is_imported, read_evidence
 from hylo_eval.evaluation.declaration import declare, refuse_mixing
@@ -60,9 +61,12 @@ def judge(
 
     Raises:
         EvidenceRefused: The runs are not comparable.
+        ContractError: There are repetitions, and the rule is none that they decide.
         EvalError: A run or record cannot be read; fixed and sequential rules are mixed; the selection chose another
             agent, or was confirmed already.
     """
+    if repetitions:
+        require_repeatable(policy.rule)
     sequential = policy.rule.sequential
 
     def paired(ours: RunFolder, theirs: RunFolder) -> PairedEvidence:
@@ -109,7 +113,10 @@ def _noise(ledger: Ledger, outcome: GateOutcome) -> Iterator[str]:
     effect, evidence = outcome.decision.effect, outcome.evidence
     agents = (evidence.candidate.conditions, evidence.parent.conditions)
     measured = ledger.noise_of(*(item.agent_digest for item in agents))
-    if measured is None or measured.noise is None or not effect.difference or outcome.repetitions:
+    if measured is None or measured.noise is None or not effect.difference:
+        return
+    if outcome.repetitions and measured.runs[0].agent_digest not in {item.agent_digest for item in agents}:
+        # What the repetitions of these two agents show of their noise is said with them.
         return
     counts, alpha = measured.noise, outcome.policy.rule.alpha
     floor = measured_floor(counts.n_pairs, counts.discordant, compared_pairs=effect.n_pairs, alpha=alpha)
@@ -144,18 +151,27 @@ def _require_choice(ledger: Ledger, record_id: str, evidence: PairedEvidence) ->
     selection = ledger.find(record_id)
     if selection is None or selection.kind != "select":
         known = [look.id for look in ledger.looks if look.kind == "select"]
-        raise EvalError(f"there is no selection {record_id!r} on record{did_you_mean(record_id, known)}")
+        raise EvalError(
+            f"there is no selection {record_id!r} on record{did_you_mean(record_id, known)}",
+            fix="name one that hylo-eval ls --comparisons lists",
+        )
     candidate = evidence.candidate.conditions
     benchmark = candidate.benchmark
     if selection.benchmark_digest != benchmark.digest:
-        raise EvalError(f"selection {record_id} was made on another benchmark, {selection.benchmark}")
+        raise EvalError(
+            f"selection {record_id} was made on another benchmark, {selection.benchmark}",
+            fix="choose on a validation split of this benchmark with hylo-eval select",
+        )
     if selection.split == benchmark.split:
         raise EvalError(
             f"selection {record_id} was made on this split, {benchmark.split!r}: it cannot confirm itself",
             fix="run the chosen agent and its parent on a split that nothing was chosen on",
         )
     if selection.chosen != candidate.agent_digest:
-        raise EvalError(f"selection {record_id} did not choose {candidate.agent}, or it has changed since")
+        raise EvalError(
+            f"selection {record_id} did not choose {candidate.agent}, or it has changed since",
+            fix="judge the agent that it chose, or choose anew with hylo-eval select",
+        )
     pair = {candidate.identity, evidence.parent.conditions.identity}
     for look in ledger.looks:
         if look.confirms == record_id and {run.identity for run in look.runs} != pair:

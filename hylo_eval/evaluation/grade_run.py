@@ -293,7 +293,7 @@ def _record(grader: Grader, path: Path, trace: EpisodeTrace, event: GradeEvent, 
     try:
         appended = append_grade_unless(path, event, stands)
     except EvalError as error:
-        return _outcome(grader, trace, GradeState.FAILED, f"the grade could not be written: {error}")
+        return _outcome(grader, trace, GradeState.FAILED, f"the grade could not be written: {error.message}")
     if appended is None and not event.error:
         # Somebody else graded it meanwhile, and that grade counts.
         return _outcome(grader, read_trace(path, digests="none"), GradeState.ALREADY)

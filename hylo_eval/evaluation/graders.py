@@ -56,7 +56,10 @@ def make_grader(text: str, run: RunFolder) -> Grader:
     try:
         parameters = list(inspect.signature(factory).parameters.values())
     except (TypeError, ValueError) as error:
-        raise EvalError(f"{what} is {describe(factory)}, which makes no grader") from error
+        raise EvalError(
+            f"{what} is {describe(factory)}, which makes no grader",
+            fix="name a class or function that makes one; hylo-eval list graders",
+        ) from error
     takes_run = bool(parameters) and parameters[0].kind is inspect.Parameter.POSITIONAL_ONLY
     names = [item.name for item in parameters[takes_run:] if item.kind is not inspect.Parameter.VAR_KEYWORD]
     pairs = split_pairs(_with_first_name(given, names, what), "--grader")
@@ -65,13 +68,18 @@ def make_grader(text: str, run: RunFolder) -> Grader:
     try:
         grader = factory(*([run] if takes_run else []), **options)
     except GradingInfraError as error:
-        raise EvalError(f"{what}: {error}") from error
+        raise EvalError(f"{what}: {error}", fix="mend what it names; docs/graders.md") from error
     except EvalError:
         raise
     except (Exception, SystemExit) as error:  # somebody's factory can raise anything
-        raise EvalError(f"{what} cannot be made: {describe_error(error)}") from error
+        raise EvalError(
+            f"{what} cannot be made: {describe_error(error)}", fix="mend what it names; --debug shows where it raised"
+        ) from error
     if not callable(getattr(grader, "grade", None)) or not isinstance(getattr(grader, "name", None), str):
-        raise EvalError(f"{what} is a {type(grader).__name__}, which is no grader: it needs name and grade()")
+        raise EvalError(
+            f"{what} is a {type(grader).__name__}, which is no grader: it needs name and grade()",
+            fix="give it a name and a method grade(); docs/graders.md says how",
+        )
     return cast("Grader", grader)
 
 
@@ -119,12 +127,15 @@ def make_verifier(
         name for name, value in given.items() if value not in ("", None) and name not in _OPTIONS_OF_KIND[ref.kind]
     ]
     if strange:
-        raise EvalError(f"a verifier of kind {ref.kind} has no option {strange[0]!r}")
+        raise EvalError(f"a verifier of kind {ref.kind} has no option {strange[0]!r}", fix="leave it out")
     if processes is not None and processes < 1:
-        raise EvalError(f"option 'processes' must be at least 1, not {processes}")
+        raise EvalError(f"option 'processes' must be at least 1, not {processes}", fix="processes=1")
     folder = Path(plugin) if plugin else Path(file).parent if file.endswith(".json") else None
     if ref.kind == "plugin" and folder is not None and not (folder / "manifest.json").is_file():
-        raise EvalError(f"{folder} is no plugin: it holds no manifest.json")
+        raise EvalError(
+            f"{folder} is no plugin: it holds no manifest.json",
+            fix="name the folder that holds manifest.json with plugin=FOLDER",
+        )
     setup = VerifierSetup(
         rubrics=RubricFolder(Path(rubrics)) if rubrics else None,
         judge=lambda: ChatJudge(model=model),
@@ -220,7 +231,10 @@ def make_predicate(run: RunFolder, /, tolerance: float = 1e-6) -> PredicateGrade
     env = _member(read_manifest(run.manifest), "env", run)
     name, options = env.get("ref"), env.get("options", {})
     if not isinstance(name, str) or not isinstance(options, dict):
-        raise EvalError(f"{run.manifest} names no env factory: the run was given an object, which cannot be made again")
+        raise EvalError(
+            f"{run.manifest} names no env factory: the run was given an object, which cannot be made again",
+            fix="run it from the command line, which writes down what the environment is made from",
+        )
     refuse_elsewhere(name, "the grader predicate makes the environment in this process")
     availability = env_availability(name)
     if not availability.usable:
@@ -254,7 +268,9 @@ def make_verdict(
     try:
         spec = parse_spec(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise EvalError(f"cannot read the specification {path}: {type(error).__name__}") from error
+        raise EvalError(
+            f"cannot read the specification {path}: {type(error).__name__}", fix="name a readable verifier.toml"
+        ) from error
     return VerdictGrader(
         spec, Path(tests) if tests else path.parent, Path(workspace) if workspace else None, source=source
     )
@@ -274,7 +290,10 @@ def _declared_verifier(run: RunFolder) -> VerifierRef:
 def _member(manifest: Mapping[str, Any], name: str, run: RunFolder) -> dict[str, Any]:
     found = manifest.get(name)
     if not isinstance(found, dict):
-        raise EvalError(f"{run.manifest}: {name}: is missing or no object")
+        raise EvalError(
+            f"{run.manifest}: {name}: is missing or no object",
+            fix="restore the manifest as the run wrote it, or run it again",
+        )
     return cast("dict[str, Any]", found)
 
 
@@ -303,5 +322,5 @@ def _with_first_name(given: list[str], names: list[str], what: str) -> list[str]
     if not given or "=" in given[0]:
         return given
     if not names:
-        raise EvalError(f"{what} has no options, so it takes no {given[0]!r}")
+        raise EvalError(f"{what} has no options, so it takes no {given[0]!r}", fix="leave it out")
     return [f"{names[0]}={given[0]}", *given[1:]]

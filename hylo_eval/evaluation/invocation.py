@@ -59,7 +59,7 @@ def resumed(options: Mapping[str, Any], given: Collection[str]) -> dict[str, Any
     """
     run_id = options["resume"]
     if "run_id" in given and options["run_id"] != run_id:
-        raise EvalError("--resume and --run-id name two runs; leave one of them out")
+        raise EvalError("--resume and --run-id name two runs", fix="leave --run-id out")
     run_root = Path(options["run_root"])
     folder = RunFolder.at(run_root, run_id)
     if not folder.path.is_dir():
@@ -95,10 +95,16 @@ def _checked(invocation: dict[str, Any], path: Path) -> dict[str, Any]:
     }
     for name, value in invocation.items():
         if name not in kinds or type(value) is not kinds[name]:
-            raise EvalError(f"{path}: invocation.{name}: is nothing that a run is called with")
+            raise EvalError(
+                f"{path}: invocation.{name}: is nothing that a run is called with",
+                fix="repeat the run's command with its --run-id in place of --resume",
+            )
         texts: Any = value.values() if name in _PAIRS else value if name in _LISTS else ()
         if not all(isinstance(item, str) for item in texts):
-            raise EvalError(f"{path}: invocation.{name}: must hold texts")
+            raise EvalError(
+                f"{path}: invocation.{name}: must hold texts",
+                fix="repeat the run's command with its --run-id in place of --resume",
+            )
     return {name: tuple(value) if name in _LISTS else value for name, value in invocation.items()}
 
 
@@ -112,7 +118,7 @@ def read_budget(text: str | None) -> float | None:
         return None
     found = _BUDGET.fullmatch(text)
     if found is None or float(found[1]) <= 0.0:
-        raise EvalError(f"--budget takes a time such as 90s, 20m or 1.5h, not {text!r}")
+        raise EvalError(f"--budget takes a time such as 90s, 20m or 1.5h, not {text!r}", fix="--budget 20m")
     return float(found[1]) * _SECONDS[found[2]]
 
 
@@ -127,13 +133,18 @@ def read_deadlines(pairs: Sequence[str]) -> Deadlines:
     seconds: dict[str, float] = {}
     for name, text in given.items():
         if name not in known:
-            raise EvalError(f"--deadline has no phase {name!r}{did_you_mean(name, known)} ({', '.join(known)})")
+            raise EvalError(
+                f"--deadline has no phase {name!r}{did_you_mean(name, known)} ({', '.join(known)})",
+                fix=f"--deadline {known[0]}=SECONDS",
+            )
         try:
             seconds[name] = float(text)
         except ValueError:
-            raise EvalError(f"--deadline {name} takes seconds, not {text!r}") from None
+            raise EvalError(f"--deadline {name} takes seconds, not {text!r}", fix=f"--deadline {name}=60") from None
         if not is_plain_number(text):
-            raise EvalError(f"--deadline {name} takes seconds in the digits 0 to 9, not {text!r}")
+            raise EvalError(
+                f"--deadline {name} takes seconds in the digits 0 to 9, not {text!r}", fix=f"--deadline {name}=60"
+            )
     return Deadlines(**seconds)
 
 
@@ -148,5 +159,7 @@ def read_devices(text: str | None) -> tuple[str, ...]:
     devices = tuple(text.split(","))
     for device in devices:
         if not _DEVICE.fullmatch(device):
-            raise EvalError(f"--devices takes numbers or ids of GPUs between commas, such as 0,1, not {text!r}")
+            raise EvalError(
+                f"--devices takes numbers or ids of GPUs between commas, such as 0,1, not {text!r}", fix="--devices 0,1"
+            )
     return devices

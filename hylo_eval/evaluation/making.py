@@ -107,12 +107,20 @@ def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
     document = read_toml(path, what="an agent file", max_bytes=_MAX_AGENT_FILE_BYTES)
     unknown = sorted(set(document) - {"agent", "options"})
     if unknown:
-        raise EvalError(f"{path}: {unknown[0]!r} is no key of an agent file (keys: agent, options)")
+        raise EvalError(
+            f"{path}: {unknown[0]!r} is no key of an agent file (keys: agent, options)",
+            fix="put the agent's own options into the table [options]",
+        )
     name, options = document.get("agent"), document.get("options", {})
     if not isinstance(name, str):
-        raise EvalError(f"{path}: agent: must be the alias or reference of an agent")
+        raise EvalError(
+            f"{path}: agent: must be the alias or reference of an agent",
+            fix='agent = "reach-scripted", or "package.module:Attr"; hylo-eval list agents',
+        )
     if not isinstance(options, dict):
-        raise EvalError(f"{path}: options: must be a table")
+        raise EvalError(
+            f"{path}: options: must be a table", fix="[options] on a line of its own, with name = value below it"
+        )
     return name, cast("dict[str, Any]", options)
 
 
@@ -125,7 +133,10 @@ def make_scorer(name: str) -> Any:
     found = plugins.load("scorers", name)
     scorer = found() if isinstance(found, type) else found
     if not hasattr(scorer, "score") or not isinstance(getattr(scorer, "name", None), str):
-        raise EvalError(f"scorer {name!r} is a {type(scorer).__name__}, which is no scorer: it needs name and score()")
+        raise EvalError(
+            f"scorer {name!r} is a {type(scorer).__name__}, which is no scorer: it needs name and score()",
+            fix="give it a name and a method score(); hylo-eval list scorers has those that are built in",
+        )
     return scorer
 
 
@@ -139,7 +150,7 @@ def make_safety(names: Sequence[str]) -> list[Any] | None:
         return None
     if "none" in names:
         if len(names) > 1:
-            raise EvalError("--safety none stands alone")
+            raise EvalError("--safety none stands alone", fix="leave none or the other filters out")
         return []
     return [_safety_filter(name) for name in names]
 
@@ -154,7 +165,7 @@ def _safety_filter(given: str) -> Any:
     try:
         return factory(**options)
     except TypeError as error:
-        raise EvalError(f"safety filter {name!r}: {error}") from error
+        raise EvalError(f"safety filter {name!r}: {error}", fix="hylo-eval list safety") from error
 
 
 def _pairs(text: str) -> list[str]:

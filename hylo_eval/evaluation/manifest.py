@@ -14,7 +14,7 @@ import orjson
 
 from hylo_core.canonical import digest
 from hylo_core.frozen import thaw
-from hylo_eval.families import find_family
+from hylo_eval.families import find_family, simulating_versions
 from hylo_eval.interpreters.looking import BASE_PACKAGES, packages_of
 from hylo_eval.interpreters.own import hylo_version, source_digest
 from hylo_eval.interpreters.probe import installed_versions
@@ -125,4 +125,5 @@ def without_home(path: str) -> str:
 def _base_versions(setup: RunSetup) -> dict[str, str]:
     """Versions in the interpreter that the episodes run in, which need not be this one."""
     packages: Mapping[str, str] = setup.interpreter.get("packages", {})
-    return {name: packages[name] for name in BASE_PACKAGES if name in packages}
+    found = {name: packages[name] for name in BASE_PACKAGES if name in packages}
+    return simulating_versions(str(setup.env_ref.get("ref", "")), found)

@@ -39,6 +39,7 @@ from hylo_eval.queue.trace_check import fault_of
 from hylo_eval.queue.transfer import History, write_histories
 from hylo_eval.traces.layout import RunFolder, episode_id
 
+_RESTORE: Final = "restore the part as its machine wrote it, or run it again"
 _FINAL: Final = (Ending.DONE, Ending.ABSTAINED)
 
 
@@ -213,7 +214,9 @@ def _transfer(shard: Shard, result: Result, run: RunFolder, max_attempts: int, *
     elif (result.state in (State.DONE, State.ABSTAINED)) != any(
         attempt.ending in _FINAL for attempt in shard.attempts.get(result.key, ())
     ):
-        raise EvalError(f"{shard.run.queue} contradicts itself: {result.key!r} is {result.state} by one of its tables")
+        raise EvalError(
+            f"{shard.run.queue} contradicts itself: {result.key!r} is {result.state} by one of its tables", fix=_RESTORE
+        )
     history = History(key=result.key, claimed=result.attempt, attempts=tuple(attempts), host=shard.host)
     return history, damage
 
@@ -313,8 +316,9 @@ def _benchmark_of(shard: Shard, name: str | None) -> Benchmark:
     try:
         return find_benchmark(name)
     except HyloError as error:
+        reason = error.message if isinstance(error, EvalError) else str(error)
         raise EvalError(
-            f"the benchmark of the parts, {name!r}, cannot be loaded here: {error}",
+            f"the benchmark of the parts, {name!r}, cannot be loaded here: {reason}",
             fix="say where it is: --benchmark BENCH",
         ) from error
 
@@ -335,7 +339,9 @@ def _plan_of(shard: Shard, benchmark: Benchmark) -> Plan:
             max_steps=overrides.get("max_steps"),
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise EvalError(f"{shard.run.queue} holds no configuration of a run: {describe_error(error)}") from error
+        raise EvalError(
+            f"{shard.run.queue} holds no configuration of a run: {describe_error(error)}", fix=_RESTORE
+        ) from error
     found = {
         "benchmark": plan.benchmark_ref.to_dict(),
         "selection": thaw(plan.selection),
@@ -369,7 +375,7 @@ def _setup_of(shard: Shard) -> RunSetup:
             replicate=config.get("replicate", 1),
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise EvalError(f"{source} holds no configuration of a run: {describe_error(error)}") from error
+        raise EvalError(f"{source} holds no configuration of a run: {describe_error(error)}", fix=_RESTORE) from error
 
 
 def _scorers_of(shard: Shard) -> Sequence[Scorer]:
@@ -378,5 +384,5 @@ def _scorers_of(shard: Shard) -> Sequence[Scorer]:
     called: Mapping[str, Any] = cast("dict[str, Any]", invocation) if isinstance(invocation, dict) else {}
     names = called.get("scorers", shard.manifest.get("scorers"))
     if not isinstance(names, list) or not all(isinstance(name, str) for name in cast("list[Any]", names)):
-        raise EvalError(f"{shard.run.manifest}: scorers: must be a list of texts")
+        raise EvalError(f"{shard.run.manifest}: scorers: must be a list of texts", fix=_RESTORE)
     return checked_scorers([make_scorer(name) for name in cast("list[str]", names)])

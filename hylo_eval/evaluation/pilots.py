@@ -69,7 +69,10 @@ def measure_pilot(evidence: PairedEvidence, metric: str) -> Pilot:
     table = judged_comparison(evidence, metric).table
     interval = wilson_interval(table.discordant, table.n_pairs)
     if interval is None:
-        raise EvalError("the pilot has no scored pair to plan from")
+        raise EvalError(
+            "the pilot has no scored pair to plan from",
+            fix="name two runs with scored episodes; hylo-eval ls lists the rates of runs",
+        )
     return Pilot(table=table, discordant=table.discordant / table.n_pairs, discordant_high=interval[1])
 
 

@@ -103,7 +103,10 @@ class Plan:
         task, _, seed = key.rpartition("#")
         spec, index = self._specs.get(task), self._positions.get(seed)
         if spec is None or index is None:
-            raise EvalError(f"split {self.split!r} has no instance {key!r}")
+            raise EvalError(
+                f"split {self.split!r} has no instance {key!r}",
+                fix="hylo-eval benchmark show BENCH lists tasks and seeds",
+            )
         return self._build(Planned(spec.id, int(seed), index))
 
     @property
@@ -160,13 +163,13 @@ def plan_run(
         ("--max-steps", max_steps),
     ):
         if value is not None and value < 1:
-            raise EvalError(f"{name} must be at least 1, not {value}")
+            raise EvalError(f"{name} must be at least 1, not {value}", fix=f"{name} 1, or more")
     if shard is not None:
         read_shard_name(shard)
     selected = benchmark.tasks
     if key is not None:
         if tasks:
-            raise EvalError("--key names one instance; leave --task out")
+            raise EvalError("--key names one instance, and --task whole tasks", fix="leave --task out")
         selected = (_keyed(benchmark, key, split),)
     elif tasks:
         chosen = {find_task(benchmark, name).id for name in tasks}
@@ -197,10 +200,16 @@ def _split(benchmark: Benchmark, split: str | None) -> str:
             return "heldout"
         if len(benchmark.splits) == 1:
             return next(iter(benchmark.splits))
-        raise EvalError(f"{benchmark.id!r} has several splits; choose one with --split: {', '.join(benchmark.splits)}")
+        raise EvalError(
+            f"{benchmark.id!r} has several splits; choose one with --split: {', '.join(benchmark.splits)}",
+            fix=f"--split {next(iter(benchmark.splits))}",
+        )
     if split not in benchmark.splits:
         hint = did_you_mean(split, benchmark.splits)
-        raise EvalError(f"{benchmark.id!r} has no split {split!r}{hint} (splits: {', '.join(benchmark.splits)})")
+        raise EvalError(
+            f"{benchmark.id!r} has no split {split!r}{hint} (splits: {', '.join(benchmark.splits)})",
+            fix=f"--split {next(iter(benchmark.splits))}",
+        )
     return split
 
 
@@ -217,13 +226,16 @@ def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
         # More digits than any position has: Python refuses to read thousands of them.
         if len(name) < 10 and int(name) < len(benchmark.tasks):
             return benchmark.tasks[int(name)]
-        raise EvalError(f"{benchmark.id!r} has no task {name}; its tasks are 0 to {len(benchmark.tasks) - 1}")
+        raise EvalError(
+            f"{benchmark.id!r} has no task {name}; its tasks are 0 to {len(benchmark.tasks) - 1}",
+            fix="hylo-eval benchmark show BENCH lists them",
+        )
     ends = [task for task in benchmark.tasks if task.id.endswith(f"/{name}")]
     if len(ends) == 1:
         return ends[0]
     known = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
     hint = did_you_mean(name, known)
-    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}")
+    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix="hylo-eval benchmark show BENCH lists them")
 
 
 def read_shard_name(shard: str) -> tuple[int, int]:
@@ -234,7 +246,7 @@ def read_shard_name(shard: str) -> tuple[int, int]:
     """
     found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", shard, re.ASCII)
     if found is None or int(found[1]) > int(found[2]):
-        raise EvalError(f"--shard takes I/N with I from 1 to N, such as 2/8, not {shard!r}")
+        raise EvalError(f"--shard takes I/N with I from 1 to N, such as 2/8, not {shard!r}", fix="--shard 2/8")
     return int(found[1]), int(found[2])
 
 
@@ -254,7 +266,10 @@ def _keyed(benchmark: Benchmark, key: str, split: str) -> TaskSpec:
         if task is not None and seed in map(str, others):
             raise EvalError(f"split {split!r} has no instance {key!r}; it is in {other!r}", fix=f"--split {other}")
     known = [f"{item.id}#{number}" for item in benchmark.tasks for number in seeds]
-    raise EvalError(f"split {split!r} has no instance {key!r}{did_you_mean(key, known[:2000])}")
+    raise EvalError(
+        f"split {split!r} has no instance {key!r}{did_you_mean(key, known[:2000])}",
+        fix="a key is TASK#SEED; hylo-eval benchmark show BENCH lists tasks and seeds",
+    )
 
 
 def declared_order(benchmark_id: str, instances: Sequence[TaskInstance]) -> list[TaskInstance]:

@@ -110,5 +110,6 @@ def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:
     if wrong:
         listed = "".join(f"\n  {difference}" for difference in wrong)
         raise EvalError(
-            f"agent and environment do not fit; every episode would run and only the numbers would be wrong:{listed}"
+            f"agent and environment do not fit; every episode would run and only the numbers would be wrong:{listed}",
+            fix="mend what the agent's spec declares, or run an agent that is made for this environment",
         )

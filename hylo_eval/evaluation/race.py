@@ -182,16 +182,22 @@ def _require(policy: GatePolicy, plan: Plan, candidate: Racer, parent: Racer, se
     if not policy.rule.sequential:
         raise EvalError("a race looks after every pair, so its rule must be sequential", fix="sequential=True")
     if policy.metric not in {scorer.name for scorer in DEFAULT_SCORERS}:
-        raise EvalError(f"a race is decided by success, not by {policy.metric!r}")
+        raise EvalError(f"a race is decided by success, not by {policy.metric!r}", fix="leave the metric out")
     if seconds is not None and not 0 < seconds < math.inf:
-        raise EvalError(f"the time budget must be finite and above 0, not {seconds:g} s")
+        raise EvalError(f"the time budget must be finite and above 0, not {seconds:g} s", fix="--max-minutes 60, say")
     pairs, alpha = len(plan.instances), policy.rule.alpha
     if sequential_test((), n_declared=pairs, alpha=alpha).state == "futile":
-        raise EvalError(f"{pairs} pairs cannot decide a race at alpha {alpha:g}, even if all of them are won")
+        raise EvalError(
+            f"{pairs} pairs cannot decide a race at alpha {alpha:g}, even if all of them are won",
+            fix="allow more with --max-pairs, or leave it out",
+        )
     if candidate.agent is parent.agent:
-        raise EvalError("both sides are one agent object; make two, so that neither sees the other's state")
+        raise EvalError("both sides are one agent object, which would see the other's state", fix="make two agents")
     if candidate.run_id is not None and candidate.run_id == parent.run_id:
-        raise EvalError(f"both runs are to be called {candidate.run_id!r}; give them two names")
+        raise EvalError(
+            f"both runs are to be called {candidate.run_id!r}",
+            fix="--candidate-run-id and --parent-run-id with two names",
+        )
 
 
 def _result(players: Sequence[Player[EvalResult]], referee: _Referee, planned: int) -> RaceResult:

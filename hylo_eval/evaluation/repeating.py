@@ -17,7 +17,7 @@ def require_replicate(number: int) -> int:
         EvalError: It is none.
     """
     if not 1 <= number <= MAX_REPLICATES:
-        raise EvalError(f"a repetition has a number from 1 to {MAX_REPLICATES}, not {number}")
+        raise EvalError(f"a repetition has a number from 1 to {MAX_REPLICATES}, not {number}", fix="--replicate 1")
     return number
 
 

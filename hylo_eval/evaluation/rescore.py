@@ -13,7 +13,7 @@ import attrs
 import orjson
 
 from hylo_core.score import Scorer
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_write
 from hylo_eval.evallog.building import LogBuilder
 from hylo_eval.evallog.facts import EpisodeFacts
 from hylo_eval.evallog.files import encode_evallog, read_evallog
@@ -248,7 +248,7 @@ def _write_log(log: EvalLog, path: Path) -> None:
             f"{path} was written by somebody else meanwhile; it stays as it is", fix="choose another --name"
         ) from error
     except OSError as error:
-        raise EvalError(f"cannot write {path}: {error.strerror}") from error
+        raise cannot_write(str(path), error) from error
 
 
 class _Details:
@@ -261,7 +261,7 @@ class _Details:
             path.parent.mkdir(exist_ok=True)
             self._file = self._neighbour.open("wb")
         except OSError as error:
-            raise EvalError(f"cannot write {path}: {error.strerror}") from error
+            raise cannot_write(str(path), error) from error
 
     def write(self, line: bytes) -> None:
         """Append a line."""

@@ -148,7 +148,10 @@ def trace_path(run: RunFolder, sample: Sample) -> Path:
     """Where a sample's trace is; a log must not lead out of its run folder."""
     parts = sample.trace.split("/")
     if len(parts) != 2 or parts[0] != EPISODES or parts[1] in ("", ".", "..") or "\0" in sample.trace:
-        raise EvalError(f"{run.path}: the log names the trace {sample.trace!r}, which is no file of episodes/")
+        raise EvalError(
+            f"{run.path}: the log names the trace {sample.trace!r}, which is no file of episodes/",
+            fix="restore the log as the run wrote it",
+        )
     return run.path / sample.trace
 
 

@@ -52,16 +52,21 @@ def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
     """
     for scorer in scorers:
         if isinstance(scorer, (str, type)) or not hasattr(scorer, "score"):
-            raise EvalError(f"a scorer must be an object with name and score(), not {describe(scorer)}")
+            raise EvalError(
+                f"a scorer must be an object with name and score(), not {describe(scorer)}",
+                fix="pass an object, such as hylo_eval.scoring's",
+            )
     names: list[Any] = [getattr(scorer, "name", None) for scorer in scorers]
     if not names:
-        raise EvalError("a run needs at least one scorer")
+        raise EvalError("a run needs at least one scorer", fix="leave the scorers out to have the usual ones")
     for name, scorer in zip(names, scorers, strict=True):
         if not isinstance(name, str) or clean_text(name) != name:
-            raise EvalError(f"{describe(scorer)} is no scorer: its name is {describe(name)}")
+            raise EvalError(
+                f"{describe(scorer)} is no scorer: its name is {describe(name)}", fix="give it a name, a text"
+            )
     for name in names:
         if names.count(name) > 1:
-            raise EvalError(f"two scorers are called {name!r}")
+            raise EvalError(f"two scorers are called {name!r}", fix="name each scorer once")
     return scorers
 
 

@@ -52,7 +52,7 @@ def select(ranked: RankedRuns, *, min_coverage: float = 0.95) -> Selection:
             fix="run the agents with --split validation; to rank them on heldout: hylo-eval leaderboard",
         )
     if not 0.0 <= min_coverage <= 1.0:
-        raise EvalError(f"--min-coverage must lie in [0, 1], not {min_coverage:g}")
+        raise EvalError(f"--min-coverage must lie in [0, 1], not {min_coverage:g}", fix="--min-coverage 0.95")
     board = ranked.leaderboard
     eligible = [item for item in board.standings if item.rate is not None and item.coverage >= min_coverage]
     chosen = eligible[0] if eligible else None

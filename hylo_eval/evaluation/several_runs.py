@@ -44,7 +44,10 @@ def read_runs(names: Sequence[str], run_root: Path, *, traces: bool = True) -> d
         EvalError: There are fewer than two or too many, one cannot be read, or two have the same run id.
     """
     if not 2 <= len(names) <= MAX_RUNS:
-        raise EvalError(f"name 2 to {MAX_RUNS} runs, not {len(names)}")
+        raise EvalError(
+            f"name 2 to {MAX_RUNS} runs, not {len(names)}",
+            fix="name each run to be held against the others; hylo-eval ls lists them",
+        )
     runs: dict[str, RunEvidence] = {}
     for name in names:
         found = read_evidence(find_run(name, run_root), traces=traces)
@@ -76,7 +79,7 @@ def rank_runs(
         pairs[one, other] = judged_comparison(evidence, metric)
     refused += _trained_on(list(runs)[-1], runs, allow)
     if refused:
-        raise EvidenceRefused(refused)
+        raise EvidenceRefused(refused, runs=tuple(runs) if len(runs) == 2 else ())
     scores = {name: judged_scores(run, metric) for name, run in runs.items()}
     reasons = {name: _reasons(run, metric) for name, run in runs.items()}
     board = rank(scores, reasons, pairs, alpha=alpha)

@@ -121,10 +121,14 @@ def refuse_strangers(shards: Sequence[Shard], *, allow_code_change: bool) -> Non
         if shard.count != first.count:
             raise EvalError(
                 f"{shard.run.path} is part {shard.name} and {first.run.path} part {first.name}: "
-                "they divide a run in different ways"
+                "they divide a run in different ways",
+                fix="name parts of one --shard I/N with the same N",
             )
         if shard.number in seen:
-            raise EvalError(f"part {shard.name} stands twice: {seen[shard.number].run.path} and {shard.run.path}")
+            raise EvalError(
+                f"part {shard.name} stands twice: {seen[shard.number].run.path} and {shard.run.path}",
+                fix="name each part once",
+            )
         seen[shard.number] = shard
         found = list(differences(first.whole_config, shard.whole_config))
         if found and allow_code_change and all(difference.is_code for difference in found):
@@ -149,7 +153,10 @@ def refuse_other_instances(shard: Shard, whole: Plan) -> None:
     for keys, what in ((found - declared, "does not belong to it"), (declared - found, "is missing from its queue")):
         if keys:
             named = ", ".join(describe(key) for key in sorted(keys)[:_SHOWN_KEYS])
-            raise EvalError(f"{shard.run.path}, part {shard.name}: {named} {what} ({len(keys)} in all)")
+            raise EvalError(
+                f"{shard.run.path}, part {shard.name}: {named} {what} ({len(keys)} in all)",
+                fix="name the benchmark that the parts have run with --benchmark, or run this part again",
+            )
 
 
 def part_of(whole: Plan, number: int, count: int) -> Plan:

@@ -153,7 +153,10 @@ def refuse_no_run(run: RunFolder) -> None:
             fix="name a folder that hylo-eval run has written",
         )
     if run.evallog.exists():
-        raise EvalError(f"{run.path} has no queue.db: it is whole, and of a Hylo before there were queues")
+        raise EvalError(
+            f"{run.path} has no queue.db: it is whole, and of a Hylo before there were queues",
+            fix=f"hylo-eval show {run.run_id}",
+        )
     raise EvalError(
         f"{run.path} has no queue.db: the run ended before its first episode, or the file was removed",
         fix="start the run anew under another --run-id",

@@ -78,19 +78,22 @@ def family_trend(
         if reference.path.resolve() not in {folder.path for folder in folders}:
             folders = [reference, *folders]
     if not 2 <= len(folders) <= MAX_VERSIONS:
-        raise EvalError(f"a trend takes 2 to {MAX_VERSIONS} finished runs of {family!r}; found {len(folders)}")
+        raise EvalError(
+            f"a trend takes 2 to {MAX_VERSIONS} finished runs of {family!r}; found {len(folders)}",
+            fix="narrow it with --benchmark and --split, or run more versions",
+        )
     runs: dict[str, RunEvidence] = {}
     for folder in folders:
         found = read_evidence(folder, traces=traces)
         if found.conditions.run_id in runs:
-            raise EvalError(f"two of the runs are called {found.conditions.run_id}")
+            raise EvalError(f"two of the runs are called {found.conditions.run_id}", fix="name each run once")
         runs[found.conditions.run_id] = found
     first = next(iter(runs)) if reference is None else _named(runs, folders, reference)
     pairing = _Pairing(runs, family, metric, allow)
     versions = [pairing.version(name, first) for name in runs]
     if pairing.refused:
         raise EvidenceRefused(pairing.refused.values())
-    notes += [f"allowed, {item.name}: {item.sentence}" for item in pairing.allowed.values()]
+    notes += [f"allowed, {item.words}" for item in pairing.allowed.values()]
     return FamilyTrend(
         runs=runs, steps=trend_over_versions(versions), baseline=first, metric=metric, notes=tuple(notes)
     )
@@ -164,7 +167,10 @@ def _members(
         if fnmatchcase(conditions.agent_name, family) and wanted:
             found.append((conditions, folder))
     if not found:
-        raise EvalError(f"{run_root} holds no finished run of an agent {family!r}{did_you_mean(family, sorted(names))}")
+        raise EvalError(
+            f"{run_root} holds no finished run of an agent {family!r}{did_you_mean(family, sorted(names))}",
+            fix="hylo-eval ls lists runs with their agents; --run-root where they are elsewhere",
+        )
     found.sort(key=lambda item: (item[0].created_at, item[0].run_id))
     places = {(item.benchmark.id, item.benchmark.split) for item, _ in found}
     if len(places) > 1:

@@ -12,7 +12,7 @@ import attrs
 
 from hylo_core.canonical import digest
 from hylo_core.frozen import thaw
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import cannot_read
 from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.comparing import IMPORTED, UNKNOWN_RENDERER
@@ -81,7 +81,7 @@ def _file_digest(path: Path) -> str:
         with path.open("rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except OSError as error:
-        raise EvalError(f"cannot read {path}: {error.strerror}") from error
+        raise cannot_read(str(path), error) from error
 
 
 def _now() -> str:

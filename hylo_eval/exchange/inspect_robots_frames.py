@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_write
 from hylo_eval.exchange.source import ExportSource
 
 FRAMES_A_VIDEO: Final = 8
@@ -46,7 +46,7 @@ def write_frames(source: ExportSource, folder: Path) -> Mapping[str, list[dict[s
     except FileExistsError as error:
         raise EvalError(f"{folder} exists already; nothing is written over", fix="choose another -o") from error
     except OSError as error:
-        raise EvalError(f"cannot write {folder}: {error.strerror}") from error
+        raise cannot_write(str(folder), error) from error
     messages: dict[str, list[dict[str, Any]]] = {}
     try:
         for key, cameras in videos.items():
@@ -94,4 +94,7 @@ def _frames(path: Path) -> dict[int, Any]:
                 if index in wanted
             }
     except (av.error.FFmpegError, IndexError) as error:
-        raise EvalError(f"{path} is no video that can be read: {error}") from error
+        raise EvalError(
+            f"{path} is no video that can be read: {error}",
+            fix="remove the video: the export then holds no frames of it",
+        ) from error

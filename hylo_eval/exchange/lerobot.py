@@ -19,7 +19,7 @@ import attrs
 import orjson
 
 from hylo_core.trace import SCORED, EpisodeTrace
-from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.errors import EvalError, TraceError, cannot_write
 from hylo_eval.exchange.arrow import Arrow, arrow
 from hylo_eval.exchange.lerobot_frames import EpisodeFrames, FeatureStatistics, frames_of, state_names
 from hylo_eval.exchange.source import ExportSource
@@ -105,13 +105,16 @@ def export_lerobot(source: ExportSource, path: Path, *, fps: float | None = None
             _add(dataset, trace)
             videos.add(source.trace(sample).name.removesuffix(".jsonl"), trace)
         if not dataset.episodes:
-            raise EvalError(f"{source.run.path} has no episode to export: {'; '.join(sorted(set(left_out.values())))}")
+            raise EvalError(
+                f"{source.run.path} has no episode to export: {'; '.join(sorted(set(left_out.values())))}",
+                fix="hylo-eval rescore says what is wrong with the traces; --to csv needs none",
+            )
         _flush(dataset)
         cameras = videos.copy(dataset)
         _write_meta(dataset, source)
         building.rename(path)
     except OSError as error:
-        raise EvalError(f"cannot write {path}: {error.strerror}") from error
+        raise cannot_write(str(path), error) from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return LeRobotExport(

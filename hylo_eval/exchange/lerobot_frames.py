@@ -133,4 +133,6 @@ def _rows(trace: EpisodeTrace, rows: list[list[Any]], what: str) -> Column:
         joined = [np.concatenate([np.ravel(np.asarray(part, dtype=np.float32)) for part in row]) for row in rows]
         return cast("Column", np.stack(joined))
     except (ValueError, TypeError) as error:
-        raise EvalError(f"{trace.key}: its {what} are no numbers of one size, which a dataset needs") from error
+        raise EvalError(
+            f"{trace.key}: its {what} are no numbers of one size, which a dataset needs", fix="--to csv"
+        ) from error

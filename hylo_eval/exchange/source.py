@@ -6,7 +6,7 @@ from pathlib import Path
 
 import attrs
 
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_write
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.rescore_plan import trace_path
@@ -48,7 +48,10 @@ def load_source(run: RunFolder, scoring: str | None = None) -> ExportSource:
         path = run.scores(scoring)
         if not path.is_file():
             known = ", ".join(sorted(item.stem for item in path.parent.glob("*.json"))) or "none"
-            raise EvalError(f"{run.path} has no scoring {scoring!r} (scorings: {known})")
+            raise EvalError(
+                f"{run.path} has no scoring {scoring!r} (scorings: {known})",
+                fix="leave --scoring out for the run's own log",
+            )
     else:
         path = run.evallog if run.evallog.is_file() else run.partial_evallog
         if not path.is_file():
@@ -67,4 +70,4 @@ def write_new(path: Path, data: bytes) -> None:
     except FileExistsError as error:
         raise EvalError(f"{path} exists already; nothing is written over", fix="choose another -o") from error
     except OSError as error:
-        raise EvalError(f"cannot write {path}: {error.strerror}") from error
+        raise cannot_write(str(path), error) from error

@@ -11,6 +11,8 @@ import attrs
 from hylo_eval.agents.png import encode_png
 from hylo_eval.errors import EvalError
 
+_AGAIN: Final = "record the episode again with --video all"
+_SMALLER: Final = "record smaller or shorter videos"
 MAX_VIDEO_FRAMES: Final = 200_000
 """A longer video is refused."""
 
@@ -58,9 +60,9 @@ def read_frames(path: Path, count: int, longest_side: int = 512) -> tuple[Frame,
                 if index in chosen
             ]
     except (av.FFmpegError, OSError, IndexError) as error:
-        raise EvalError(f"the video {path.name} cannot be read: {type(error).__name__}") from error
+        raise EvalError(f"the video {path.name} cannot be read: {type(error).__name__}", fix=_AGAIN) from error
     if not found:
-        raise EvalError(f"the video {path.name} holds no picture")
+        raise EvalError(f"the video {path.name} holds no picture", fix=_AGAIN)
     return tuple(found)
 
 
@@ -78,12 +80,12 @@ def _count(av: Any, path: Path) -> int:
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
         if max(stream.codec_context.width, stream.codec_context.height) > MAX_SIDE:
-            raise EvalError(f"the video {path.name} has a side of more than {MAX_SIDE} pixels")
+            raise EvalError(f"the video {path.name} has a side of more than {MAX_SIDE} pixels", fix=_SMALLER)
         total = 0
         for _ in container.decode(video=0):
             total += 1
             if total > MAX_VIDEO_FRAMES:
-                raise EvalError(f"the video {path.name} holds more than {MAX_VIDEO_FRAMES} pictures")
+                raise EvalError(f"the video {path.name} holds more than {MAX_VIDEO_FRAMES} pictures", fix=_SMALLER)
     return total
 
 

@@ -108,7 +108,10 @@ class OperatorGrader:
             # The paths are arguments of their own: no shell reads them.
             subprocess.run([*self._player, *map(str, videos)], check=False, stdin=subprocess.DEVNULL)  # noqa: S603
         except OSError as error:
-            raise EvalError(f"the player {self._player[0]!r} cannot be started: {error.strerror}") from error
+            raise EvalError(
+                f"the player {self._player[0]!r} cannot be started: {error.strerror}",
+                fix="install it, or name another one with player=",
+            ) from error
 
     def _answer(self) -> str:
         while True:
@@ -148,7 +151,7 @@ def _command(player: str) -> list[str]:
     try:
         return shlex.split(player)
     except ValueError as error:
-        raise EvalError(f"option 'player' is no command line: {error}") from error
+        raise EvalError(f"option 'player' is no command line: {error}", fix="player=ffplay, say") from error
 
 
 def _ask_terminal(question: str) -> str | None:

@@ -50,7 +50,10 @@ class PredicateGrader:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if not 0 <= tolerance < float("inf"):
-            raise EvalError(f"option 'tolerance' must be a finite number of at least 0, not {tolerance:g}")
+            raise EvalError(
+                f"option 'tolerance' must be a finite number of at least 0, not {tolerance:g}",
+                fix="tolerance=0.01, say",
+            )
         self.digest = digest({"grader": "predicate", "env": identity, "tolerance": tolerance})
         self._make_env = make_env
         self._tolerance = tolerance
@@ -86,7 +89,9 @@ class PredicateGrader:
 
     def _replay(self, trace: EpisodeTrace, task: TaskInstance) -> EpisodeTrace:
         if not trace.steps:
-            raise EvalError("no action reached the environment, so there is nothing to replay")
+            raise EvalError(
+                "no action reached the environment, so there is nothing to replay", fix="run the episode again"
+            )
         with tempfile.TemporaryDirectory(prefix="hylo-replay-") as folder:
             result = run_episode(
                 self._env(task), _RecordedActions(trace), task, trace_path=Path(folder, "replay.jsonl")

@@ -85,9 +85,15 @@ class VerdictGrader:
         self.name = name
         self._mode = mode_of(spec)
         if (workspace is None) == (source is None):
-            raise EvalError("a verdict grader judges either a workspace or an answer in the trace: give one of them")
+            raise EvalError(
+                "a verdict grader judges either a workspace or an answer in the trace, not both",
+                fix="leave one of them out",
+            )
         if source is not None and not isinstance(spec, AnswerSpec):
-            raise EvalError(f"mode {self._mode} grades a workspace, not an answer in the trace; give the workspace")
+            raise EvalError(
+                f"mode {self._mode} grades a workspace, not an answer in the trace",
+                fix="workspace=FOLDER",
+            )
         self._spec = spec
         self._tests_dir = tests_dir
         self._workspace = workspace
@@ -178,7 +184,7 @@ def folder_digest(folder: Path) -> str:
     entries: list[list[str]] = []
     try:
         if not folder.is_dir():
-            raise EvalError(f"the tests directory {folder} is no folder")
+            raise EvalError(f"the tests directory {folder} is no folder", fix="name a folder with tests=")
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder).as_posix().encode(errors="backslashreplace").decode()
             kind = path.lstat().st_mode
@@ -188,5 +194,8 @@ def folder_digest(folder: Path) -> str:
                 with path.open("rb") as file:
                     entries.append([name, "file", hashlib.file_digest(file, "sha256").hexdigest()])
     except OSError as error:
-        raise EvalError(f"the tests directory {folder} cannot be read: {error}") from error
+        raise EvalError(
+            f"the tests directory {folder} cannot be read: {error}",
+            fix="get the permission for it, or name another folder with tests=",
+        ) from error
     return digest(entries)

@@ -80,14 +80,22 @@ class VlmOptions:
     def __attrs_post_init__(self) -> None:
         for name, low, high in (("frames", 1, 64), ("longest_side", 16, 2048), ("votes", 1, 15)):
             if not low <= getattr(self, name) <= high:
-                raise EvalError(f"option {name!r} must be from {low} to {high}, not {getattr(self, name)}")
+                raise EvalError(
+                    f"option {name!r} must be from {low} to {high}, not {getattr(self, name)}",
+                    fix=f"{name}={low}, or more",
+                )
         check_option_seconds(self.timeout_seconds)
         if self.max_completion_tokens < 1:
-            raise EvalError("option 'max_completion_tokens' must be above 0")
+            raise EvalError("option 'max_completion_tokens' must be above 0", fix="max_completion_tokens=1024, say")
         if not all(0 <= price < math.inf for price in (self.prompt_price, self.completion_price)):
-            raise EvalError("options 'prompt_price' and 'completion_price' must be finite and at least 0")
+            raise EvalError(
+                "options 'prompt_price' and 'completion_price' must be finite and at least 0",
+                fix="leave them out where prices are not known",
+            )
         if self.temperature is not None and not 0 <= self.temperature < math.inf:
-            raise EvalError(f"option 'temperature' must be finite and at least 0, not {self.temperature:g}")
+            raise EvalError(
+                f"option 'temperature' must be finite and at least 0, not {self.temperature:g}", fix="temperature=0"
+            )
 
     @property
     def sampling_temperature(self) -> float:

@@ -139,5 +139,9 @@ def differs_in_code(settings: Settings, config: Mapping[str, Any], *, allow_code
     if only_code and allow_code_change:
         return True
     what = "with other code of Hylo" if only_code else "with another configuration"
-    fix = "--allow-code-change continues it and records the change" if only_code else "choose another --run-id"
+    fix = (
+        "--allow-code-change continues it and records the change"
+        if only_code
+        else "leave out what differs, or choose another --run-id"
+    )
     raise QueueError(f"the run was begun {what}:\n{describe_differences(found)}", fix=fix)

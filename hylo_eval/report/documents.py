@@ -132,7 +132,10 @@ def refusal_document(
         "verdict": "refused",
         "exit_code": exit_code,
         "reasons": [f"{item.name}: {item.sentence}" for item in differences],
-        "differences": [attrs.asdict(item) for item in differences],
+        "differences": [
+            {"name": item.name, "sentence": item.sentence, "allowable": item.allowable, "fix": item.fix}
+            for item in differences
+        ],
     }
 
 

@@ -77,7 +77,7 @@ def render_page(runs: Sequence[RunSummary], rivals: Sequence[Rival] = (), option
             should be.
     """
     if not runs:
-        raise EvalError("a report is about at least one run")
+        raise EvalError("a report is about at least one run", fix="name a run; hylo-eval ls lists them")
     options = options or PageOptions()
     chosen = choose_episodes(runs, rivals, options.max_episodes)
     details = dict(_details(runs, chosen))

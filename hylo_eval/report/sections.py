@@ -64,7 +64,7 @@ def evidence_section(evidence: PairedEvidence, repetitions: Sequence[PairedEvide
     if starts is not None:
         facts.append(("distinct initial states", str(starts)))
     facts.append(("traces", "read and checked" if evidence.traces_read else "not read (log only)"))
-    facts += [("allowed", f"{item.name}: {item.sentence}") for item in evidence.allowed]
+    facts += [("allowed", item.words) for item in evidence.allowed]
     repeated = evidence.repeated_starts()
     verbs = ("repeats", "is") if repeated == 1 else ("repeat", "are")
     warning = (
@@ -158,7 +158,7 @@ def gate_sections(outcome: GateOutcome) -> tuple[Section, ...]:
         sentences=(
             *(f"{reason}." for reason in decision.reasons),
             *(("fixed p-values below hold for a single look and decide nothing here.",) if outcome.look else ()),
-            *(f"allowed, {item.name}: {item.sentence}." for item in outcome.evidence.allowed),
+            *(f"allowed, {item.words}." for item in outcome.evidence.allowed),
             *(f"{note}." for note in outcome.evidence.notes),
         ),
         facts=tuple(facts),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_write
 from hylo_eval.report.text import printable_line
 from hylo_eval.video.encoder import CameraFile
 from hylo_eval.video.reading import count_frames, frame_rate_of, read_frames
@@ -90,7 +90,7 @@ def write_wall(tiles: Sequence[Tile], path: Path) -> None:
             file.finish()
             file = None
     except OSError as error:
-        raise EvalError(f"cannot write {path}: {error.strerror or error}") from error
+        raise cannot_write(str(path), error) from error
     finally:
         if file is not None:
             with suppress(OSError):
@@ -139,7 +139,7 @@ def sample_frames(path: Path, count: int, *, width: int) -> list[Picture]:
     wanted = {round(index * (total - 1) / max(1, count - 1)) for index in range(count)}
     found = {index: frame for index, frame in enumerate(read_frames(path, width=width)) if index in wanted}
     if not found:
-        raise EvalError(f"the video {path} holds no frame")
+        raise EvalError(f"the video {path} holds no frame", fix="remove the video, or run the episode again")
     last = max(found)
     return [found[min(round(index * (total - 1) / max(1, count - 1)), last)] for index in range(count)]
 
@@ -148,7 +148,10 @@ def _check(tiles: Sequence[Tile]) -> None:
     if not tiles:
         raise EvalError("there is no video to show", fix="record some: hylo-eval run … --video all")
     if len(tiles) > MAX_TILES:
-        raise EvalError(f"a wall of {len(tiles)} episodes cannot be seen; {MAX_TILES} are the most")
+        raise EvalError(
+            f"a wall of {len(tiles)} episodes cannot be seen; {MAX_TILES} are the most",
+            fix=f"--max-episodes {MAX_TILES}",
+        )
 
 
 def _sides(picture: Picture) -> tuple[int, int]:
@@ -206,4 +209,4 @@ def _write_png(picture: Picture, path: Path) -> None:
     except FileExistsError:
         raise EvalError(f"{path} exists already", fix="remove it, or name another folder with --output") from None
     except OSError as error:
-        raise EvalError(f"cannot write {path}: {error.strerror}") from error
+        raise cannot_write(str(path), error) from error

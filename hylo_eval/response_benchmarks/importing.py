@@ -16,7 +16,7 @@ import attrs
 from hylo_core.benchmark import Benchmark
 from hylo_core.errors import ContractError
 from hylo_core.frozen import thaw
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_read
 from hylo_eval.response_benchmarks.tasks import VERSION, response_task
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _lines(source: Path) -> Sequence[str]:
         # Not splitlines(): JSON text may hold U+2028, which ends no line of JSONL.
         return source.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
-        raise EvalError(f"cannot read {source}: {error.strerror}") from error
+        raise cannot_read(str(source), error) from error
     except UnicodeDecodeError as error:
         raise EvalError(f"{source}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
 

@@ -47,7 +47,10 @@ def filter_action(
             if filtered.abort:
                 raise SafetyAbort(f"{safety_filter.name}: {filtered.reason}")
             if filtered.action.shape != action.shape:
-                raise EvalError(f"the {safety_filter.name} filter made an action of shape {filtered.action.shape}")
+                raise EvalError(
+                    f"the {safety_filter.name} filter made an action of shape {filtered.action.shape}",
+                    fix="mend the filter: it must keep the action's shape",
+                )
             action = filtered.action
             action.setflags(write=False)
         if type(safety_filter) is NonFiniteGuard:

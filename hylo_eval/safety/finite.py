@@ -28,7 +28,10 @@ class NonFiniteGuard:
 
     def __init__(self, response: Literal["error", "hold"] = "error") -> None:
         if response not in ("error", "hold"):
-            raise EvalError(f"the finite guard's response is 'error' or 'hold', not {response!r}")
+            raise EvalError(
+                f"the finite guard's response is 'error' or 'hold', not {response!r}",
+                fix="--safety finite:response=hold, or leave it out",
+            )
         self.response = response
         self._last: Action | None = None
 

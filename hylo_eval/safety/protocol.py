@@ -74,7 +74,10 @@ def begin_filters(filters: Sequence[SafetyFilter], env_spec: EnvSpec, action_spa
     for safety_filter in filters:
         name: object = getattr(safety_filter, "name", None)
         if not isinstance(name, str) or clean_text(name) != name:
-            raise EvalError(f"{describe(safety_filter)} is no safety filter: its name is {describe(name)}")
+            raise EvalError(
+                f"{describe(safety_filter)} is no safety filter: its name is {describe(name)}",
+                fix="give it a name, a text",
+            )
     if filters and action_space.shape is None:
         raise EvalError(
             f"the {filters[0].name} filter looks at numbers, and the actions of this environment are not",

@@ -27,7 +27,7 @@ class RateLimit:
 
     def __init__(self, limit: float) -> None:
         if not limit > 0:
-            raise EvalError(f"the rate limit must be above zero, not {limit}")
+            raise EvalError(f"the rate limit must be above zero, not {limit}", fix="--safety rate:limit=0.1, say")
         self.limit = limit
         self._last: Action | None = None
 

@@ -37,9 +37,12 @@ class WorkspaceBox:
         self.low = _corner(low, "low")
         self.high = _corner(high, "high")
         if not (self.low < self.high).all():
-            raise EvalError(f"the workspace box is empty: low {low} is not below high {high}")
+            raise EvalError(
+                f"the workspace box is empty: low {low} is not below high {high}",
+                fix="give the lower corner as low, the upper one as high",
+            )
         if not scale > 0:
-            raise EvalError(f"the workspace box's scale must be above zero, not {scale}")
+            raise EvalError(f"the workspace box's scale must be above zero, not {scale}", fix="scale=1")
         self.position = position
         self.slice = slice
         self.scale = scale
@@ -55,7 +58,8 @@ class WorkspaceBox:
         found = {item.name: item for item in env_spec.action}
         if self.slice not in found:
             raise EvalError(
-                f"the workspace box needs the action slice {self.slice!r}; there is {', '.join(found) or 'none'}"
+                f"the workspace box needs the action slice {self.slice!r}; there is {', '.join(found) or 'none'}",
+                fix="name one of them with slice=, or leave the filter out",
             )
         item = found[self.slice]
         self._check(item, env_spec)
@@ -92,10 +96,14 @@ class WorkspaceBox:
     def _check(self, item: ActionSlice, env_spec: EnvSpec) -> None:
         if item.stop - item.start != 3:
             raise EvalError(
-                f"the workspace box needs three position entries; {item.name!r} has {item.stop - item.start}"
+                f"the workspace box needs three position entries; {item.name!r} has {item.stop - item.start}",
+                fix="name the slice of the position with slice=",
             )
         if item.mode == "unknown":
-            raise EvalError(f"the workspace box must know whether {item.name!r} is delta or absolute")
+            raise EvalError(
+                f"the workspace box must know whether {item.name!r} is delta or absolute",
+                fix="declare the slice's mode in the environment's spec",
+            )
         if item.unit != "m" and self.scale == 1.0:
             raise EvalError(
                 f"the action slice {item.name!r} is in {item.unit}, not metres",
@@ -103,7 +111,10 @@ class WorkspaceBox:
             )
         if item.mode == "delta" and self.position not in {state.name for state in env_spec.state}:
             known = ", ".join(state.name for state in env_spec.state) or "none"
-            raise EvalError(f"the workspace box needs the observation {self.position!r}; there is {known}")
+            raise EvalError(
+                f"the workspace box needs the observation {self.position!r}; there is {known}",
+                fix="name one of them with position=",
+            )
 
 
 def _corner(value: str, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -113,6 +124,7 @@ def _corner(value: str, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
         corner = np.empty(0)
     if corner.shape != (3,) or not np.isfinite(corner).all():
         raise EvalError(
-            f"the workspace box's {name} corner must be three numbers such as [0.1, -0.3, 0.8], not {value!r}"
+            f"the workspace box's {name} corner must be three numbers such as [0.1, -0.3, 0.8], not {value!r}",
+            fix=f"{name}=[0.1,-0.3,0.8]",
         )
     return corner

@@ -73,7 +73,10 @@ def summarise(scorer: str, scores: Iterable[Score], *, binary: bool, unit: str =
     abstained = Counter(str(score.metadata.get("reason", "unspecified")) for score in given if score.value is None)
     strays = [value for value in values if value not in (0.0, 1.0)] if binary else []
     if strays:
-        raise EvalError(f"scorer {scorer!r} declares itself binary and says {strays[0]:g}")
+        raise EvalError(
+            f"scorer {scorer!r} declares itself binary and says {strays[0]:g}",
+            fix="have it say 0, 1 or nothing, or declare it as not binary",
+        )
     successes = int(sum(values)) if binary else 0
     attempted = len(given)
     return ScoreSummary(

@@ -57,7 +57,10 @@ class ProgressAtEnd:
 def share(goal: Sequence[bool]) -> float:
     """The share of the conjuncts that hold; every one must be true or false."""
     if any(type(holds) is not bool for holds in goal):
-        raise EvalError(f"a goal is a list of true and false, not {list(goal)!r:.80}")
+        raise EvalError(
+            f"a goal is a list of true and false, not {list(goal)!r:.80}",
+            fix="have the environment report a list of true and false",
+        )
     return sum(goal) / len(goal)
 
 

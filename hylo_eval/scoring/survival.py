@@ -145,7 +145,9 @@ def summarise_times(scores: Iterable[Score], horizon: float | None = None) -> Ti
         episodes = [FollowUp(score.metadata["steps"], score.metadata["success"]) for score in recorded]
         horizons = [score.metadata["horizon"] for score in recorded]
     except KeyError as error:
-        raise EvalError(f"a score lacks {error} in its metadata: it is no time to success") from None
+        raise EvalError(
+            f"a score lacks {error} in its metadata: it is no time to success", fix="pass scores of time_to_success"
+        ) from None
     if not episodes:
         return TimeToSuccessSummary(n_episodes=0, n_successes=0, horizon=horizon, restricted_mean=None, curve=None)
     limit = float(min(horizons)) if horizon is None else horizon

@@ -81,14 +81,17 @@ class VerdictScorer:
     ) -> None:
         self.name = name
         if spec is None and resources is not None:
-            raise EvalError("resources belong to a specification: give the spec too, or put both into the task")
+            raise EvalError(
+                "resources belong to a specification, and there is none",
+                fix="give the spec too, or put both into the task",
+            )
         self._spec = spec
         self._source = None if source is None else _source_of(source)
         self._resources = dict(resources or {})
         if spec is not None:
             problem = impurity(spec, self._resources)
             if problem is not None:
-                raise EvalError(problem)
+                raise EvalError(problem, fix="mend the specification")
             if self._source is not None:
                 _check_fit(spec, self._source)
 
@@ -229,7 +232,7 @@ def _source_of(source: object) -> AnswerSource:
     if isinstance(source, AnswerSource):
         return source
     if not isinstance(source, str):
-        raise EvalError(f"an answer source is a text, not {type(source).__name__}")
+        raise EvalError(f"an answer source is a text, not {type(source).__name__}", fix="name it, such as reply:text")
     return AnswerSource.parse(source)
 
 
@@ -238,7 +241,10 @@ def _check_fit(spec: Any, source: AnswerSource) -> None:
     mode = mode_of(spec)
     found = grader_of(mode)
     if source.place is AnswerPlace.REPLY_JSON and isinstance(found, AnswerGrader) and found.takes_text:
-        raise EvalError(f"mode {mode} grades a text, and {source} is a decoded value; name a reply:<path>")
+        raise EvalError(
+            f"mode {mode} grades a text, and {source} is a decoded value",
+            fix="name a reply:<path>",
+        )
 
 
 def _task_spec(params: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_write
 
 
 def neighbour_of(path: Path) -> Path:
@@ -29,7 +29,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         neighbour.write_bytes(data)
         neighbour.replace(target)
     except OSError as error:
-        raise EvalError(f"cannot write {path}: {error.strerror}") from error
+        raise cannot_write(str(path), error) from error
     finally:
         if neighbour is not None:
             # A name that is too long cannot even be looked for.

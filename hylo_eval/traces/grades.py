@@ -62,7 +62,7 @@ def append_grade_unless(
     """
     path = Path(path)
     if event.prev_sha256:
-        raise EvalError("a grade's prev_sha256 is set when it is appended; leave it empty")
+        raise EvalError("a grade's prev_sha256 is set when it is appended", fix="leave it empty")
     descriptor = _open(path)
     try:
         # Closing the file releases the lock, and so does the death of the process.
@@ -149,7 +149,10 @@ def _append(
     chained = attrs.evolve(event, prev_sha256=digest)
     line = _encode(chained)
     if len(line) > MAX_GRADE_BYTES:
-        raise EvalError(f"the grade takes {len(line)} bytes, more than {MAX_GRADE_BYTES}; shorten its metadata")
+        raise EvalError(
+            f"the grade takes {len(line)} bytes, more than {MAX_GRADE_BYTES}",
+            fix="shorten its metadata",
+        )
     if trace.torn:
         os.ftruncate(descriptor, whole)
     _write_once(descriptor, line, whole)

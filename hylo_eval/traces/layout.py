@@ -46,7 +46,8 @@ class RunFolder:
         """
         if not _RUN_ID.fullmatch(run_id):
             raise EvalError(
-                f"{run_id!r} is no run id: at most 128 letters, digits, '.', '_' and '-', a letter or digit first"
+                f"{run_id!r} is no run id: at most 128 letters, digits, '.', '_' and '-', a letter or digit first",
+                fix="--run-id with such a name",
             )
         # Absolute: simulators are known to change the working directory.
         return cls(Path(run_root).absolute() / run_id)
@@ -95,7 +96,8 @@ class RunFolder:
         if not _RUN_ID.fullmatch(name):
             raise EvalError(
                 f"{name!r} is no name of a scoring: at most 128 letters, digits, '.', '_' and '-', "
-                "a letter or digit first"
+                "a letter or digit first",
+                fix="--name with such a name",
             )
         return self.path / "scores" / f"{name}.json"
 
@@ -135,7 +137,10 @@ class RunFolder:
                     f"there is a run {self.run_id!r} in {self.path.parent} already",
                     fix="choose another --run-id",
                 ) from error
-            raise EvalError(f"cannot write the run root {self.path.parent}: a file is in the way") from error
+            raise EvalError(
+                f"cannot write the run root {self.path.parent}: a file is in the way",
+                fix="choose another folder with --run-root",
+            ) from error
         except OSError as error:
             raise EvalError(
                 f"cannot write the run root {self.path.parent}: {error.strerror}",

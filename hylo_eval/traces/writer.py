@@ -78,11 +78,17 @@ class TraceWriter:
         self._pending = 0
         self.digests: TraceDigests | None = None
         if os.path.lexists(self._name):
-            raise EvalError(f"the trace {path} exists already; a trace is written once")
+            raise EvalError(
+                f"the trace {path} exists already; a trace is written once",
+                fix="write another episode, or remove the file",
+            )
         try:
             descriptor = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         except FileExistsError as error:
-            raise EvalError(f"another process is writing {self._partial}, or died doing so") from error
+            raise EvalError(
+                f"another process is writing {self._partial}, or died doing so",
+                fix="wait for it; hylo-eval status says who works on a run, and --clean removes what the dead left",
+            ) from error
         except OSError as error:
             raise self._unwritable(error) from error
         # Without a buffer: what is gathered is written whole, so an unfinished trace ends with a whole line, and at

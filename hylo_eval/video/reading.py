@@ -118,4 +118,7 @@ class _Opened:
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: Exception) -> EvalError:
-        return EvalError(f"the video {self._path} cannot be read: {describe_error(error)}")
+        return EvalError(
+            f"the video {self._path} cannot be read: {describe_error(error)}",
+            fix="remove the video, or record the episode again with --video all",
+        )

@@ -136,7 +136,7 @@ def make_recorder(run: RunFolder, choice: VideoChoice, env_spec: EnvSpec) -> Vid
     if choice == "none":
         return None
     if choice not in ("failures", "all"):
-        raise EvalError(f"video must be 'none', 'failures' or 'all', not {choice!r}")
+        raise EvalError(f"video must be 'none', 'failures' or 'all', not {choice!r}", fix="--video failures")
     require_encoder()
     if env_spec.state and not env_spec.cameras:
         raise EvalError(

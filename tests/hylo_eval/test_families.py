@@ -15,6 +15,8 @@ from hylo_eval.families import (
     family_availability,
     find_family,
     plugin_availability,
+    simulating_versions,
+    without_places,
 )
 from hylo_eval.plugins import BUILT_IN, Plugin
 
@@ -86,3 +88,26 @@ def test_families_are_found_by_alias_and_reference():
         assert find_family(plugin.name) is find_family(plugin.ref) is not None
     assert find_family("their_package:Env") is None
     assert find_family("hylo_eval.envs.fetching:Env") is None
+
+
+def test_the_versions_of_a_run_are_those_its_family_uses():
+    """Another MuJoCo beside it changes no run of the point robot; of somebody else's environment nothing is known."""
+    versions = {"numpy": "2.0.0", "mujoco": "3.3.0", "gymnasium": "1.2.0"}
+    assert simulating_versions("reach", versions) == {"numpy": "2.0.0", "gymnasium": "1.2.0"}
+    assert simulating_versions("hylo_eval.envs.fetch:FetchEnv", versions) == versions
+    assert simulating_versions("somebodys.envs:Env", versions) == versions
+
+
+def test_no_family_leaves_out_what_it_is_pinned_to():
+    """What an extra pins decides what is simulated."""
+    for family in FAMILIES:
+        assert not {requirement.name for requirement in family.requirements} & set(family.without)
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family.places], ids=lambda family: family.name)
+def test_a_place_is_left_out_only_where_what_lies_there_is_on_record(family):
+    """Two machines keep one set of assets in two folders."""
+    for option, record in family.places.items():
+        options = {option: "/here", "size": 3}
+        assert without_places(family.name, options, {record: "sha256:1"}) == {"size": 3}
+        assert without_places(family.name, options, {}) == options

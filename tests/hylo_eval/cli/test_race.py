@@ -75,7 +75,7 @@ def test_options_reach_the_side_they_name(race: Any) -> None:
         ),
         (("zero", "random", "--max-pairs", "0"), "--max-pairs must be at least 1, not 0"),
         (("zero", "random", "--candidate-run-id", "../x"), "is no run id"),
-        (("zero", "random", "--candidate-run-id", "a", "--parent-run-id", "a"), "give them two names"),
+        (("zero", "random", "--candidate-run-id", "a", "--parent-run-id", "a"), "both runs are to be called"),
         (("zero", "random", "--candidate-arg", "nothing=1"), "nothing"),
         (("zero\x1b[2J", "random"), "\\x1b"),
     ],

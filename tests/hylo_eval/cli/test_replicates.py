@@ -37,6 +37,7 @@ def test_a_gate_decides_over_instances(call: Any) -> None:
     assert "Pass if the exact one-sided sign-flip p-value for a better candidate, over instances" in done.out
     assert "McNemar" not in done.out
     assert "100.0 % of it lies in the scenes" in done.out
+    assert "noise floor: the parent run twice disagreed in 2 of 12 pairs" in done.out
     found = call("gate", "--mode", "improve", "--json").json
     assert found["p_value"] == 12 / 1024
     assert [item["candidate"]["run_id"] for item in found["repetitions"]] == ["new-2"]
@@ -49,6 +50,7 @@ def test_a_comparison_shows_all_repetitions_and_each(call: Any) -> None:
     assert done.code == 0, done.err
     assert "instances              12, in 2 repetitions, 24 pairs" in done.out
     assert "these instances, over repetitions: each instance counts once" in done.out
+    assert "noise floor: the parent run twice disagreed in 2 of 12 pairs" in done.out
     rows = [line.split()[:4] for line in done.out.splitlines() if line.startswith(("1  ", "2  "))]
     assert rows == [["1", "8", "1", "12"], ["2", "8", "1", "12"]]
     assert call("compare", "--json").json["replicated"]["cluster"]["n_pairs"] == 24
@@ -59,7 +61,8 @@ def test_a_comparison_shows_all_repetitions_and_each(call: Any) -> None:
     ("command", "options", "message"),
     [
         ("gate", ("--mode", "noninferior", "--margin", ".1"), "repetitions decide mode improve only"),
-        ("gate", ("--mode", "improve", "--sequential"), "repetitions decide mode improve only"),
+        ("gate", ("--mode", "no-regression", "--margin", ".1"), "repetitions decide mode improve only"),
+        ("gate", ("--mode", "improve", "--sequential"), "repetitions decide after the last episode only"),
         ("compare", ("--metric", "steps"), "--replicate compares a metric of 0 and 1, and steps is none"),
         ("compare", ("--by", "task"), "--by changes nothing with --replicate"),
         ("compare", ("--figure", "x.svg"), "a figure shows one pair of runs"),
@@ -70,8 +73,9 @@ def test_what_repetitions_do_not_go_with_is_refused(
 ) -> None:
     """With 2 and a sentence."""
     done = call(command, *options)
-    assert done.code == 2
+    assert (done.code, done.out) == (2, "")
     assert message in done.err
+    assert "\n  fix: leave " in done.err or "\n  fix: --mode improve" in done.err
 
 
 def test_a_repetition_of_other_agents_is_refused_and_on_record(call: Any, root: Path) -> None:

@@ -159,7 +159,8 @@ def test_the_same_run_twice_is_refused_and_cannot_be_allowed() -> None:
     for other in (run, copied, rescored):
         refused = refusal(run, other, allow=list(EXCEPTIONS))
         assert [item.name for item in refused.differences] == ["same-run"]
-        assert refused.fix == ""
+        assert refused.fix == "name two runs; hylo-eval ls lists them"
+        assert refused.again == ()
 
 
 def test_faults_are_refused_whatever_is_allowed() -> None:
@@ -183,8 +184,9 @@ def test_another_set_of_instances_needs_intersect_which_is_shown() -> None:
     [found] = refusal(ours, theirs, allow=list(EXCEPTIONS)).differences
     assert found.sentence == (
         "the two runs are of different instances: 1 shared, 1 only the candidate has (t#1), "
-        "4 only the parent has (t#3, t#4, t#5, …); --intersect compares the shared ones"
+        "4 only the parent has (t#3, t#4, t#5, …)"
     )
+    assert found.flags == ("--intersect",)
     both = pair_evidence(ours, theirs, intersect=True)
     assert both.scores("candidate", "success") == {"t#2": 1.0}
     assert both.scores("parent", "success") == {"t#2": 0.0}
@@ -214,7 +216,8 @@ def test_an_unfinished_run_is_noted_or_refused_as_asked() -> None:
     found = pair_evidence(part, ten("b"))
     assert (found.finished, found.notes) == (False, ("the candidate's run is not finished",))
     [refused] = refusal(part, ten("b"), unfinished_refused=True).differences
-    assert refused.sentence.startswith("the candidate's run is not finished; --intersect")
+    assert refused.sentence.startswith("the candidate's run is not finished")
+    assert refused.flags == ("--intersect",)
     assert pair_evidence(part, ten("b"), unfinished_refused=True, intersect=True).scores("parent", "success") == {
         "t#0": 0.0
     }
@@ -275,6 +278,33 @@ def test_an_unknown_exception_is_refused_and_an_unneeded_one_is_noted() -> None:
     with pytest.raises(EvalError, match="no exception 'version' to allow; did you mean 'versions'"):
         pair_evidence(ten("a"), ten("b"), allow=["version"])
     assert pair_evidence(ten("a"), ten("b"), allow=["versions"]).notes == ("--allow versions was not needed",)
+
+
+def test_a_refusal_says_what_is_wrong_then_where_then_the_fix() -> None:
+    """A line each; digests are cut to what tells them apart, and in full in the differences."""
+    long = {"versions": {"assets": f"sha256:{'a' * 64}"}}, {"versions": {"assets": f"sha256:{'b' * 64}"}}
+    refused = refusal(ten("new", renderer="x", **long[0]), ten("old", **long[1]))
+    head, *where, fix = str(refused).splitlines()
+    assert head == "new and old are not comparable (versions, renderer; docs/gate.md#what-is-refused)"
+    assert where == [
+        f"  versions: candidate against parent: assets sha256:{'a' * 12}… against sha256:{'b' * 12}…",
+        "  renderer: the candidate's pictures were drawn with 'x', the parent's with 'egl'",
+    ]
+    assert fix == (
+        "  fix: run both agents under the same conditions; or, if that is meant, --allow versions --allow renderer"
+    )
+    assert refused.again == ("--allow", "versions", "--allow", "renderer")
+    assert "b" * 64 in refused.differences[0].sentence
+
+
+def test_what_nothing_lets_pass_is_given_no_way_around() -> None:
+    """One difference that is never accepted makes exceptions for the others useless."""
+    broken = attrs.evolve(ten("b", renderer="x"), faults=("has a fault",))
+    refused = refusal(ten("a"), broken)
+    assert refused.again == ()
+    assert refused.fix == (
+        "restore the files of b as they were written, or run its agent again; run both agents under the same conditions"
+    )
 
 
 def test_hostile_names_stay_on_their_line() -> None:

@@ -13,6 +13,7 @@ from hylo_core.trace import BenchmarkRef
 from hylo_eval.compare.comparability import EvidenceRefused
 from hylo_eval.compare.decision import GateRule
 from hylo_eval.compare.evidence import EpisodeOutcome, PairedEvidence, RunConditions, RunEvidence
+from hylo_eval.compare.noise import noise_reach
 from hylo_eval.compare.replicated import compare_replicates, decide_replicated, mean_scores
 
 RULE = GateRule(mode="improve")
@@ -95,6 +96,18 @@ def test_means_are_over_repetitions_in_which_both_sides_were_scored():
     assert mean_scores(pairs, "parent", "success") == {"t#0": 1.0, "t#1": 0.0, "t#2": None}
 
 
+def test_the_difference_is_held_against_what_the_noisier_agent_differs_by_itself():
+    """The parent disagrees with itself in 2 of 4 instances, the candidate in none: 8 pairs, 3 more wins than losses."""
+    found = compare_replicates(repeated(([1, 1, 1, 1], [0, 1, 1, 0]), ([1, 1, 1, 1], [1, 0, 1, 0])), "success")
+    [note] = [note for note in found.notes if "noise floor" in note]
+    floor = noise_reach(8, discordant=0.5)
+    assert note.startswith(f"the difference of +50.0 points is {'within' if floor >= 0.5 else 'above'} the noise floor")
+    assert "the parent run twice disagreed in 2 of 4 pairs" in note
+    assert "on 8 pairs noise alone reaches" in note
+    same = compare_replicates(repeated(([1, 0], [1, 0]), ([1, 0], [0, 1])), "success")
+    assert not any("noise floor" in note for note in same.notes)
+
+
 def refusal(first: PairedEvidence, second: PairedEvidence) -> str:
     """Why two repetitions do not belong together."""
     with pytest.raises(EvidenceRefused) as raised:
@@ -116,5 +129,5 @@ def test_what_is_no_repetition_is_refused():
 @pytest.mark.parametrize("changes", [{"mode": "noninferior", "margin": 0.1}, {"sequential": True}])
 def test_other_rules_do_not_take_repetitions(changes):
     """Their intervals and e-values count pairs as independent."""
-    with pytest.raises(ContractError, match="repetitions decide mode improve only"):
+    with pytest.raises(ContractError, match=r"repetitions decide (mode improve|after the last episode) only"):
         decide_replicated(attrs.evolve(RULE, **changes), repeated(([1], [0])), "success", ())

@@ -215,16 +215,38 @@ def test_files_that_break_their_schema_are_errors_with_file_and_path(tmp_path: P
         read(tmp_path)
 
 
-@pytest.mark.parametrize(("version", "options"), [({"kitchen-assets": "sha256:1"}, {}), ({}, {"assets": "/here"})])
+@pytest.mark.parametrize(
+    ("ref", "version", "options"),
+    [
+        ("hylo_eval.envs.robocasa.factory:Robocasa", {"robocasa-assets": "sha256:1"}, {"size": 3}),
+        ("hylo_eval.envs.robocasa.factory:Robocasa", {}, {"size": 3, "assets": "/here"}),
+        ("kitchens:Kitchen", {"robocasa-assets": "sha256:1"}, {"size": 3, "assets": "/here"}),
+    ],
+)
 def test_the_folder_of_assets_is_no_condition_where_their_digest_is_one(
-    tmp_path: Path, version: dict[str, str], options: dict[str, str]
+    tmp_path: Path, ref: str, version: dict[str, str], options: dict[str, Any]
 ) -> None:
-    """The path says where they lie, on this machine; without a digest it is all that is known of them."""
+    """The family says which option is a place, and which digest makes it none; without one it is all that is known."""
     write_run(tmp_path, "a", keys(0), bench=unit(1))
 
     def change(manifest: dict[str, Any]) -> None:
-        manifest["env"]["options"] = {"assets": "/here"}
+        manifest["env"] |= {"ref": ref, "options": {"size": 3, "assets": "/here"}}
         manifest["versions"].update(version)
 
     edit_json(tmp_path / "a" / "manifest.json", change)
     assert read(tmp_path, traces=False).conditions.env["options"] == options
+
+
+@pytest.mark.parametrize(("ref", "kept"), [("hylo_eval.envs.reach:ReachEnv", False), ("somebodys:Env", True)])
+def test_what_a_family_does_not_use_is_no_condition_of_a_run(tmp_path: Path, *, ref: str, kept: bool) -> None:
+    """Manifests record what is installed beside the simulator, and a point robot needs no MuJoCo."""
+    write_run(tmp_path, "a", keys(0), bench=unit(1))
+
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["env"]["ref"] = ref
+        manifest["versions"].update(mujoco="3.3.0", numpy="2.0.0")
+
+    edit_json(tmp_path / "a" / "manifest.json", change)
+    versions = read(tmp_path, traces=False).conditions.versions
+    assert versions["numpy"] == "2.0.0"
+    assert ("mujoco" in versions) is kept

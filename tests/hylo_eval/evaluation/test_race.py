@@ -191,7 +191,7 @@ def test_what_is_no_race_is_refused(tmp_path: Path) -> None:
         race(one, weak(), six, POLICY, env_factory=PushedEnv, run_root=tmp_path)
     with pytest.raises(EvalError, match="both sides are one agent object"):
         run(tmp_path, one, Racer(agent=one.agent, run_id="two"))
-    with pytest.raises(EvalError, match="give them two names"):
+    with pytest.raises(EvalError, match="both runs are to be called"):
         run(tmp_path, one, strong())
     with pytest.raises(EvalError, match="must be finite and above 0, not 0"):
         run(tmp_path, one, weak(), seconds=0.0)

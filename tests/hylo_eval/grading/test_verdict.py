@@ -211,9 +211,9 @@ def test_errors_of_a_mode_become_events(tests_dir: Path, workspace: Path, monkey
 
 def test_what_cannot_judge_is_refused(tests_dir: Path, workspace: Path) -> None:
     """At construction, before a thousand episodes are graded."""
-    with pytest.raises(EvalError, match="give one of them"):
+    with pytest.raises(EvalError, match="not both"):
         VerdictGrader(SCRIPT, tests_dir)
-    with pytest.raises(EvalError, match="give one of them"):
+    with pytest.raises(EvalError, match="not both"):
         VerdictGrader(JUDGE, tests_dir, workspace, source="action")
     with pytest.raises(EvalError, match="mode script grades a workspace"):
         VerdictGrader(SCRIPT, tests_dir, source="action")

@@ -1,0 +1,66 @@
+"""What may be given beside ``run --resume``: how a run is executed may change, what it is may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def resume(hylo: Any, tmp_path: Path) -> Any:
+    """A finished run of two episodes, and the command that continues it."""
+    at = ("--run-root", tmp_path)
+    given = ("--agent-arg", "speed=0.2", "--episodes", "2", "--workers", "0", "--run-id", "mine")
+    assert hylo("run", "reach_fixed", "--agent", "reach-scripted", *given, *at).code == 0
+
+    def call(*options: object) -> Any:
+        return hylo("run", "--resume", "mine", *at, *options)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--agent-arg", "speed=0.2"),
+        ("--workers", "1", "--deadline", "step=30", "--recycle-after", "5"),
+        ("--budget", "10m"),
+        ("--fsync",),
+    ],
+    ids=" ".join,
+)
+def test_what_is_on_record_and_how_it_is_executed_may_be_given(resume: Any, options: tuple[str, ...]) -> None:
+    """The run goes on as it was called."""
+    done = resume(*options)
+    assert done.code == 0, done.err
+    assert "settings: episodes=2, workers=0, agent speed=0.2" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--agent-arg", "speed=0.1"), "agent.options.speed: stored 0.2, given 0.1"),
+        (("--max-steps", "7"), "overrides.max_steps: stored nothing, given 7"),
+        (("--episodes", "3"), "selection.episodes: stored 2, given 3"),
+        (("--max-attempts", "9"), "max_attempts: stored 3, given 9"),
+        (("--replicate", "2"), "replicate: stored nothing, given 2"),
+        (("--safety", "none"), "safety[0]: stored "),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_what_the_run_is_may_not_change(resume: Any, options: tuple[str, ...], said: str) -> None:
+    """Refused, with what is stored and what was given, and what to do."""
+    done = resume(*options)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert "\n  fix: " in done.err
+
+
+def test_an_unknown_option_of_the_environment_is_refused(resume: Any) -> None:
+    """As it is without ``--resume``."""
+    done = resume("--env-arg", "size=3")
+    assert done.code == 2
+    assert "env 'reach' has no option 'size'" in done.err
