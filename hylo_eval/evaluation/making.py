@@ -103,7 +103,12 @@ def _source_of(factory: Any) -> dict[str, str]:
 
 def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
     """An agent file: ``agent = "<alias or reference>"`` and a table ``[options]``."""
-    document = read_toml(path, what="an agent file", max_bytes=_MAX_AGENT_FILE_BYTES)
+    document = read_toml(
+        path,
+        what="an agent file",
+        max_bytes=_MAX_AGENT_FILE_BYTES,
+        fix="correct the path, or name an agent that hylo-eval list agents shows",
+    )
     unknown = sorted(set(document) - {"agent", "options"})
     if unknown:
         raise EvalError(
