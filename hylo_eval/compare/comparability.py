@@ -69,7 +69,7 @@ class EvidenceRefused(EvalError):
 
     def _fix(self, flags: Sequence[str]) -> str:
         fixes = dict.fromkeys(item.fix for item in self.differences if item.fix)
-        if any(item.allowable for item in self.differences):
+        if any(item.allowable for item in self.differences) and _SAME not in fixes:
             fixes["run both agents under the same conditions"] = None
         accepted = f"; or, if that is meant, {' '.join(flags)}" if flags else ""
         return f"{'; '.join(fixes)}{accepted}"
