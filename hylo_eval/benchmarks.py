@@ -87,7 +87,7 @@ def read_benchmark_file(path: Path) -> dict[str, Any]:
     return read_toml(path, what="a benchmark file", max_bytes=MAX_FILE_BYTES, fix="hylo-eval list benchmarks")
 
 
-def read_toml(path: Path, *, what: str, max_bytes: int, fix: str = "") -> dict[str, Any]:
+def read_toml(path: Path, *, what: str, max_bytes: int, fix: str = "correct the path") -> dict[str, Any]:
     """The content of a file.
 
     Args:

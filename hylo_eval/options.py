@@ -31,6 +31,7 @@ _PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s]+@")
 _SECRET_OF_QUERY = re.compile(
     r"([?&;](?:[\w-]*[_-])?(?:api_?key|access_?key|key|secret|token|password|signature)=)[^&;#\s]+", re.IGNORECASE
 )
+_NO_DEFAULT = inspect.Parameter.empty
 _WORDS = {"true": True, "false": False}
 
 
@@ -96,7 +97,9 @@ def read_options(
         try:
             options[name] = _typed(value, hints.get(name, str))
         except (ValueError, OverflowError) as error:
-            raise EvalError(f"{what}: option {name!r} {error}", fix=f"{name}=VALUE with such a value") from None
+            default = known[name].default
+            example = f"{name}={default} is the default" if default not in (None, "", _NO_DEFAULT) else f"{name}=…"
+            raise EvalError(f"{what}: option {name!r} {error}", fix=example) from None
     return options
 
 

@@ -78,7 +78,9 @@ class RandomAgent:
 
     def __init__(self, action_size: int = 0, low: float = -1.0, high: float = 1.0) -> None:
         if high < low:
-            raise AgentError(f"option 'high' must be at least 'low' ({low:g}), not {high:g}")
+            raise AgentError(
+                f"option 'high' must be at least 'low' ({low:g}), not {high:g}", fix="--agent-arg high=1, or lower low"
+            )
         self._bounds = _Bounds(action_size, low, high)
         self.info = AgentInfo(name="random", version="1")
         self.spec = AgentSpec()
@@ -165,7 +167,9 @@ class _Bounds:
 
     def __init__(self, size: int, low: float | None, high: float | None) -> None:
         if size < 0:
-            raise AgentError(f"option 'action_size' must be at least 0, not {size}")
+            raise AgentError(
+                f"option 'action_size' must be at least 0, not {size}", fix="--agent-arg action_size=4, say"
+            )
         self._size = size
         self._default = (low, high)
         self._spec: EnvSpec | None = None
@@ -173,7 +177,8 @@ class _Bounds:
     def take(self, spec: EnvSpec) -> None:
         if self._size and spec.action_size not in (None, self._size):
             raise AgentError(
-                f"option 'action_size' is {self._size}, but the env's action has {spec.action_size} entries"
+                f"option 'action_size' is {self._size}, but the env's action has {spec.action_size} entries",
+                fix="leave action_size out: the environment says it",
             )
         self._spec = spec
 
@@ -209,14 +214,22 @@ def _index_traces(path: Path) -> dict[str, Path]:
     elif path.is_file():
         files = [path]
     else:
-        raise AgentError(f"option 'traces' names no file or folder: {path}")
+        raise AgentError(
+            f"option 'traces' names no file or folder: {path}", fix="--agent-arg traces=runs/RUN_ID/episodes"
+        )
     if not files or len(files) > MAX_TRACES:
-        raise AgentError(f"{path} holds {len(files)} traces; replay takes between 1 and {MAX_TRACES}")
+        raise AgentError(
+            f"{path} holds {len(files)} traces; replay takes between 1 and {MAX_TRACES}",
+            fix="name a file or folder with traces=: runs/RUN_ID/episodes",
+        )
     found: dict[str, Path] = {}
     for file in files:
         key = _instance_key(file)
         if key in found:
-            raise AgentError(f"{found[key]} and {file} are both traces of {key!r}; keep the one to replay")
+            raise AgentError(
+                f"{found[key]} and {file} are both traces of {key!r}; keep the one to replay",
+                fix="name a file, or a folder with one trace of each",
+            )
         found[key] = file
     return found
 

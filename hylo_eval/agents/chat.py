@@ -79,9 +79,15 @@ class ChatAgent:
         system: str | None = None,
     ) -> None:
         if timeout_seconds <= 0:
-            raise AgentError(f"option 'timeout_seconds' must be above 0, not {timeout_seconds:g}")
+            raise AgentError(
+                f"option 'timeout_seconds' must be above 0, not {timeout_seconds:g}",
+                fix="--agent-arg timeout_seconds=60",
+            )
         if connection_retries < 0:
-            raise AgentError(f"option 'connection_retries' must be at least 0, not {connection_retries}")
+            raise AgentError(
+                f"option 'connection_retries' must be at least 0, not {connection_retries}",
+                fix="--agent-arg connection_retries=2",
+            )
         self._model = model or _variable(MODEL_VARIABLE, "model")
         self._url = _completions_url(base_url or _variable(BASE_URL_VARIABLE, "base_url"))
         self._timeout_seconds = timeout_seconds
@@ -290,7 +296,10 @@ def _key() -> str:
     """
     key = os.environ.get(KEY_VARIABLE, "")
     if not all("!" <= character <= "~" for character in key):
-        raise AgentError(f"{KEY_VARIABLE} holds a space, a line end or a character beyond ASCII")
+        raise AgentError(
+            f"{KEY_VARIABLE} holds a space, a line end or a character beyond ASCII",
+            fix=f"export {KEY_VARIABLE}=KEY, without quotes or blanks in it",
+        )
     return key
 
 
@@ -302,7 +311,10 @@ def _redacted(text: str, key: str) -> str:
 def _variable(name: str, option: str) -> str:
     value = os.environ.get(name, "")
     if not value:
-        raise AgentError(f"the chat agent needs the option {option!r} or the variable {name}")
+        raise AgentError(
+            f"the chat agent needs the option {option!r} or the variable {name}",
+            fix=f"--agent-arg {option}=…, or export {name}=…",
+        )
     return value
 
 
@@ -316,13 +328,19 @@ def _completions_url(base_url: str) -> str:
         parts = urlsplit(base_url)
         _ = parts.port
     except ValueError as error:
-        raise AgentError(f"option 'base_url' is no URL: {error}") from None
+        raise AgentError(
+            f"option 'base_url' is no URL: {error}", fix="--agent-arg base_url=http://127.0.0.1:8000/v1"
+        ) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise AgentError("option 'base_url' must start with http:// or https:// and name a host")
+        raise AgentError(
+            "option 'base_url' must start with http:// or https:// and name a host",
+            fix="--agent-arg base_url=http://127.0.0.1:8000/v1",
+        )
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         # Not repeated in the text: this is where a secret would stand.
         raise AgentError(
-            f"option 'base_url' must hold no user, password, query or fragment; the key goes into {KEY_VARIABLE}"
+            f"option 'base_url' must hold no user, password, query or fragment; the key goes into {KEY_VARIABLE}",
+            fix=f"leave them out, and export {KEY_VARIABLE}=KEY",
         )
     return f"{base_url.rstrip('/')}/chat/completions"
 

@@ -46,7 +46,7 @@ class FetchScripted:
 
     def __init__(self, noise: float = 0.4) -> None:
         if noise < 0:
-            raise AgentError(f"option 'noise' must be at least 0, not {noise:g}")
+            raise AgentError(f"option 'noise' must be at least 0, not {noise:g}", fix="--agent-arg noise=0.4")
         self._noise = noise
         self.info = AgentInfo(name="fetch-scripted", version="1", components={"noise": noise})
         self.spec = AgentSpec(

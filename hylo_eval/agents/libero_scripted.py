@@ -105,7 +105,9 @@ class LiberoScripted:
 
     def __init__(self, *, noise: float = 0.0) -> None:
         if noise < 0.0:
-            raise AgentError(f"noise is a standard deviation and must be at least 0, not {noise:g}")
+            raise AgentError(
+                f"noise is a standard deviation and must be at least 0, not {noise:g}", fix="--agent-arg noise=0.1"
+            )
         self._noise = noise
         self.info = AgentInfo(name="libero-scripted", version="1", components={"noise": noise})
         self.spec = AgentSpec(

@@ -34,7 +34,7 @@ class MetaworldExpert:
 
     def __init__(self, noise: float = 0.0) -> None:
         if noise < 0:
-            raise AgentError(f"option 'noise' must be at least 0, not {noise:g}")
+            raise AgentError(f"option 'noise' must be at least 0, not {noise:g}", fix="--agent-arg noise=0.5")
         try:
             from importlib.metadata import version
 

@@ -34,7 +34,9 @@ class ReachScripted:
 
     def __init__(self, speed: float = 0.25) -> None:
         if not 0 < speed <= 0.25:
-            raise AgentError(f"option 'speed' must be above 0 and at most 0.25 m/s, not {speed:g}")
+            raise AgentError(
+                f"option 'speed' must be above 0 and at most 0.25 m/s, not {speed:g}", fix="--agent-arg speed=0.25"
+            )
         self._speed = speed
         self.info = AgentInfo(name="reach-scripted", version="1", components={"speed": speed})
         self.spec = AgentSpec(

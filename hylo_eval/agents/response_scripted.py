@@ -40,7 +40,7 @@ class ResponseScripted:
 
     def __init__(self, accuracy: float = 0.7) -> None:
         if not 0 <= accuracy <= 1:
-            raise AgentError(f"option 'accuracy' must be in [0, 1], not {accuracy:g}")
+            raise AgentError(f"option 'accuracy' must be in [0, 1], not {accuracy:g}", fix="--agent-arg accuracy=0.8")
         self._accuracy = accuracy
         self.info = AgentInfo(name="response-scripted", version="1", components={"accuracy": accuracy})
         self.spec = AgentSpec()

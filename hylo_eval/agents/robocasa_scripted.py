@@ -54,7 +54,7 @@ class RobocasaScripted:
 
     def __init__(self, noise: float = 0.0) -> None:
         if noise < 0:
-            raise AgentError(f"option 'noise' must be at least 0, not {noise:g}")
+            raise AgentError(f"option 'noise' must be at least 0, not {noise:g}", fix="--agent-arg noise=0.1")
         self._noise = noise
         self.info = AgentInfo(name="robocasa-scripted", version="1", components={"noise": noise})
         self.spec = AgentSpec(

@@ -77,7 +77,10 @@ def check_env(*, name: str, task: str | None, env_arg: tuple[str, ...], as_json:
         except EvalError:
             raise
         except (Exception, SystemExit) as error:
-            raise EnvError(f"env {subject.env!r} cannot be made: {describe_error(error)}") from error
+            raise EnvError(
+                f"env {subject.env!r} cannot be made: {describe_error(error)}",
+                fix="mend what it names; --debug shows where it raised",
+            ) from error
     if as_json:
         click.echo(json.dumps(_as_json(subject, made.options, report), indent=2))
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hylo_eval.cli.group import EXIT_USAGE
 from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, printable_line
@@ -60,9 +61,22 @@ def compare(**options: Any) -> int:
 
     Ends with 0 when they are comparable, whatever the outcome, and with 2 when the evidence is refused.
     """
-    from hylo_eval.compare.agent_labels import agent_labels
+    from hylo_eval.compare.comparability import EvidenceRefused
+    from hylo_eval.report.documents import refused_members
 
     options = named_repetitions(options)
+    try:
+        return _compare(options)
+    except EvidenceRefused as refusal:
+        if options["as_json"]:
+            members = refused_members(refusal.differences, exit_code=EXIT_USAGE)
+            click.echo(json.dumps({"kind": "compare", **members}, indent=2))
+        raise
+
+
+def _compare(options: dict[str, Any]) -> int:
+    from hylo_eval.compare.agent_labels import agent_labels
+
     quiet = owns_output(options)
     if options["figure"] is not None:
         from hylo_eval.report.drawing import require_format

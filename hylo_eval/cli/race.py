@@ -10,7 +10,7 @@ from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.elsewhere import entry_for, run_elsewhere
 from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.streams import stdout_to_stderr
-from hylo_eval.cli.terminal import console, percent, print_hanging, printable_line
+from hylo_eval.cli.terminal import console, percent, printable_line
 from hylo_eval.errors import EvalError
 from hylo_eval.options import split_pairs
 
@@ -67,8 +67,6 @@ def race(**options: Any) -> int:
     entry = entry_for(env_of(find_benchmark(options["benchmark"]))[0])
     if entry is not None:
         return run_elsewhere(entry)
-    if not options["as_json"]:
-        print_hanging(console(), "rule: ", policy.words())
     with stdout_to_stderr():
         result = _race(policy, options)
     judged = judge(policy, result.candidate.run, result.parent.run, run_root=options["run_root"])

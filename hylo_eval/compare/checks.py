@@ -14,7 +14,9 @@ def require_count(value: object, path: str, *, at_least: int = 0) -> int:
         ContractError: Anything else, booleans and whole floats included.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise ContractError(f"must be a whole number of at least {at_least}, got {value!r}", path=path)
+        raise ContractError(
+            f"must be a whole number of at least {at_least}, got {value!r}. fix: give such a number", path=path
+        )
     return value
 
 
@@ -29,7 +31,10 @@ def require_between(value: object, path: str, low: float, high: float, *, closed
         if inside:
             return float(value)
     brackets = "[]" if closed else "()"
-    raise ContractError(f"must lie in {brackets[0]}{low:g}, {high:g}{brackets[1]}, got {value!r}", path=path)
+    raise ContractError(
+        f"must lie in {brackets[0]}{low:g}, {high:g}{brackets[1]}, got {value!r}. fix: give a number from there",
+        path=path,
+    )
 
 
 def require_alpha(alpha: object, path: str = "alpha") -> float:
@@ -48,5 +53,5 @@ def require_finite(value: object, path: str) -> float:
         ContractError: Booleans, text, NaN and infinities.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ContractError(f"must be a finite number, got {value!r}", path=path)
+        raise ContractError(f"must be a finite number, got {value!r}. fix: give one", path=path)
     return float(value)

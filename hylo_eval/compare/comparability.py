@@ -43,6 +43,7 @@ _AGENT_PACKAGES = frozenset({"torch"})
 """Packages in the manifest that belong to the agent: a new checkpoint may bring another version."""
 
 _SHOWN = 3
+_LONGEST = 100
 
 
 class EvidenceRefused(EvalError):
@@ -68,7 +69,7 @@ class EvidenceRefused(EvalError):
 
     def _fix(self, flags: Sequence[str]) -> str:
         fixes = dict.fromkeys(item.fix for item in self.differences if item.fix)
-        if any(item.allowable for item in self.differences):
+        if any(item.allowable for item in self.differences) and _SAME not in fixes:
             fixes["run both agents under the same conditions"] = None
         accepted = f"; or, if that is meant, {' '.join(flags)}" if flags else ""
         return f"{'; '.join(fixes)}{accepted}"
@@ -351,7 +352,9 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _shown(leaves: Mapping[str, Any], path: str) -> str:
-    return f"{leaves[path]}" if path in leaves else "nothing"
+    """A value, cut where it is long: the manifests have it whole."""
+    text = f"{leaves[path]}" if path in leaves else "nothing"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _simulator(conditions: RunConditions) -> dict[str, str]:

@@ -66,16 +66,23 @@ class GateRule:
 
     def __attrs_post_init__(self) -> None:
         if self.mode not in _MODES:
-            raise ContractError(f"must be one of {', '.join(_MODES)}, got {self.mode!r}", path="mode")
+            raise ContractError(
+                f"must be one of {', '.join(_MODES)}, got {self.mode!r}. fix: --mode improve", path="mode"
+            )
         if self.agent_errors not in ("fail", "abstain"):
-            raise ContractError(f"must be fail or abstain, got {self.agent_errors!r}", path="agent_errors")
+            raise ContractError(
+                f"must be fail or abstain, got {self.agent_errors!r}. fix: leave it out for fail", path="agent_errors"
+            )
         if self.mode == "improve" and self.margin is not None:
             raise ContractError("changes nothing in mode improve. fix: leave it out", path="margin")
         if self.sequential and self.mode != "improve":
             raise ContractError(f"decides mode improve only, not {self.mode}. fix: leave it out", path="sequential")
         if self.mode != "improve":
             if self.margin is None:
-                raise ContractError(f"is required in mode {self.mode}", path="margin")
+                raise ContractError(
+                    f"is required in mode {self.mode}. fix: --margin .05, or another difference that does not matter",
+                    path="margin",
+                )
             require_between(self.margin, "margin", 0.0, 1.0)
         require_alpha(self.alpha)
         require_between(self.power, "power", 0.0, 1.0)

@@ -55,10 +55,12 @@ class GatePolicy:
 
     def __attrs_post_init__(self) -> None:
         if self.rule.sequential and self.intersect:
-            raise ContractError("a sequential rule looks at one declared order. fix: leave it out", path="intersect")
+            raise ContractError(
+                "a sequential rule looks at one declared order. fix: leave it or --sequential out", path="intersect"
+            )
         if self.rule.sequential and self.max_latency_regression is not None:
             raise ContractError(
-                "its interval is not valid at several looks. fix: leave it out, or --sequential",
+                "its interval is not valid at several looks. fix: leave it or --sequential out",
                 path="max_latency_regression",
             )
 
@@ -132,7 +134,10 @@ def apply_policy(
     """
     metric = metric_of(evidence, policy.metric, None if policy.metric in KNOWN_METRICS else "higher")
     if not metric.binary:
-        raise ContractError(f"{metric.name} measures something; a gate decides by a metric of 0 and 1", path="metric")
+        raise ContractError(
+            f"{metric.name} measures something; a gate decides by a metric of 0 and 1. fix: --metric success",
+            path="metric",
+        )
     rule = policy.rule
     if rule.sequential and not repetitions:
         guarded = SAFETY if policy.safety_must_not_rise else None

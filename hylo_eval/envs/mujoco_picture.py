@@ -49,7 +49,7 @@ class PictureView:
             # MuJoCo's back ends fail in many ways where there is no display, no driver or no such library.
             raise EnvError(
                 f"MuJoCo cannot draw here ({type(error).__name__}: {error})",
-                fix="set MUJOCO_GL=egl (or osmesa) before the run, or leave image_size at 0",
+                fix="export MUJOCO_GL=egl (or osmesa); hylo-eval doctor says what draws here; or leave image_size at 0",
             ) from error
 
     def draw(self, data: Any) -> NDArray[np.uint8]:

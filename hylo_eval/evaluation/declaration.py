@@ -95,7 +95,8 @@ def refuse_mixing(
             raise EvalError(
                 f"these two runs are looked at under a sequential rule ({path.parent.name}/{path.name} in the run): "
                 "judging them by a fixed rule too would use the same evidence twice",
-                fix="--sequential",
+                fix="look on under that rule with --sequential",
+                again=("--sequential",),
             )
 
 

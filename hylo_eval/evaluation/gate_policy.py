@@ -45,7 +45,9 @@ def make_policy(values: Mapping[str, Any]) -> GatePolicy:
         ContractError: A value is outside its range.
     """
     if "mode" not in values:
-        raise EvalError("a gate needs --mode", fix="--mode improve, noninferior or no-regression")
+        raise EvalError(
+            "a gate needs --mode", fix="--mode improve, noninferior or no-regression", again=("--mode", "improve")
+        )
     rule = GateRule(**{name: value for name, value in values.items() if name in _RULE})
     return GatePolicy(rule=rule, **{name: value for name, value in values.items() if name in _BESIDE})
 

@@ -72,7 +72,11 @@ def judge(
     def paired(ours: RunFolder, theirs: RunFolder) -> PairedEvidence:
         for run in (ours, theirs):
             if not policy.log_only and is_imported(run):
-                raise EvalError(f"{run.path} was imported: there are no traces to check its log by", fix="--log-only")
+                raise EvalError(
+                    f"{run.path} was imported: there are no traces to check its log by",
+                    fix="believe the log, which the verdict says, with --log-only",
+                    again=("--log-only",),
+                )
         read = [read_evidence(run, traces=not policy.log_only, running=sequential) for run in (ours, theirs)]
         return pair_evidence(*read, allow=policy.allow, intersect=policy.intersect)
 

@@ -64,7 +64,12 @@ def resumed(options: Mapping[str, Any], given: Collection[str]) -> dict[str, Any
     folder = RunFolder.at(run_root, run_id)
     if not folder.path.is_dir():
         known = [path.name for path in run_root.iterdir() if path.is_dir()] if run_root.is_dir() else []
-        raise EvalError(f"there is no run {run_id!r} in {run_root}{did_you_mean(run_id, known)}", fix="hylo-eval ls")
+        fix = "hylo-eval ls"
+        if f"{run_id}-r1" in known:
+            fix = (
+                f"it was run in repetitions: name one, {run_id}-r1, or repeat its whole command with --run-id {run_id}"
+            )
+        raise EvalError(f"there is no run {run_id!r} in {run_root}{did_you_mean(run_id, known)}", fix=fix)
     invocation = read_manifest(folder.manifest).get("invocation")
     if not isinstance(invocation, dict):
         raise EvalError(
@@ -135,7 +140,7 @@ def read_deadlines(pairs: Sequence[str]) -> Deadlines:
         if name not in known:
             raise EvalError(
                 f"--deadline has no phase {name!r}{did_you_mean(name, known)} ({', '.join(known)})",
-                fix=f"--deadline {known[0]}=SECONDS",
+                fix="--deadline PHASE=SECONDS with one of these phases",
             )
         try:
             seconds[name] = float(text)

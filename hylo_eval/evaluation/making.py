@@ -77,13 +77,21 @@ def make_agent(name: str, given: Mapping[str, str]) -> Made:
     except EvalError:
         raise
     except (Exception, SystemExit) as error:
-        raise AgentError(f"{what} cannot be made: {describe_error(error)}") from error
+        raise AgentError(
+            f"{what} cannot be made: {describe_error(error)}", fix="mend what it names; --debug shows where it raised"
+        ) from error
     missing = [part for part in ("info", "spec", "open_episode", "close") if not hasattr(agent, part)]
     if missing:
-        raise AgentError(f"{what} is a {type(agent).__name__}, which is no agent: it lacks {', '.join(missing)}")
+        raise AgentError(
+            f"{what} is a {type(agent).__name__}, which is no agent: it lacks {', '.join(missing)}",
+            fix="give it what it lacks; README.md#libero-meta-world-and-your-own-policy shows one",
+        )
     for part, kind in (("info", AgentInfo), ("spec", AgentSpec)):
         if not isinstance(getattr(agent, part), kind):
-            raise AgentError(f"{what}: its {part} must be an {kind.__name__}, not {describe(getattr(agent, part))}")
+            raise AgentError(
+                f"{what}: its {part} must be an {kind.__name__}, not {describe(getattr(agent, part))}",
+                fix=f"{part} = {kind.__name__}(...)",
+            )
     ref = {"ref": plugins.ref_of("agents", name), "options": on_record(options), **_source_of(factory)}
     return Made(agent, ref, options)
 
@@ -104,7 +112,12 @@ def _source_of(factory: Any) -> dict[str, str]:
 
 def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:
     """An agent file: ``agent = "<alias or reference>"`` and a table ``[options]``."""
-    document = read_toml(path, what="an agent file", max_bytes=_MAX_AGENT_FILE_BYTES)
+    document = read_toml(
+        path,
+        what="an agent file",
+        max_bytes=_MAX_AGENT_FILE_BYTES,
+        fix="correct the path, or name an agent that hylo-eval list agents shows",
+    )
     unknown = sorted(set(document) - {"agent", "options"})
     if unknown:
         raise EvalError(

@@ -105,7 +105,7 @@ class Plan:
         if spec is None or index is None:
             raise EvalError(
                 f"split {self.split!r} has no instance {key!r}",
-                fix="hylo-eval benchmark show BENCH lists tasks and seeds",
+                fix=f"hylo-eval benchmark show {self.benchmark.id}",
             )
         return self._build(Planned(spec.id, int(seed), index))
 
@@ -201,14 +201,14 @@ def _split(benchmark: Benchmark, split: str | None) -> str:
         if len(benchmark.splits) == 1:
             return next(iter(benchmark.splits))
         raise EvalError(
-            f"{benchmark.id!r} has several splits; choose one with --split: {', '.join(benchmark.splits)}",
+            f"{benchmark.id!r} has several splits and none called heldout: {', '.join(benchmark.splits)}",
             fix=f"--split {next(iter(benchmark.splits))}",
         )
     if split not in benchmark.splits:
         hint = did_you_mean(split, benchmark.splits)
         raise EvalError(
-            f"{benchmark.id!r} has no split {split!r}{hint} (splits: {', '.join(benchmark.splits)})",
-            fix=f"--split {next(iter(benchmark.splits))}",
+            f"{benchmark.id!r} has no split {split!r}{hint}",
+            fix=f"--split with one of {', '.join(benchmark.splits)}",
         )
     return split
 
@@ -228,14 +228,14 @@ def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
             return benchmark.tasks[int(name)]
         raise EvalError(
             f"{benchmark.id!r} has no task {name}; its tasks are 0 to {len(benchmark.tasks) - 1}",
-            fix="hylo-eval benchmark show BENCH lists them",
+            fix=f"hylo-eval benchmark show {benchmark.id}",
         )
     ends = [task for task in benchmark.tasks if task.id.endswith(f"/{name}")]
     if len(ends) == 1:
         return ends[0]
     known = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
     hint = did_you_mean(name, known)
-    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix="hylo-eval benchmark show BENCH lists them")
+    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}")
 
 
 def read_shard_name(shard: str) -> tuple[int, int]:
@@ -268,7 +268,7 @@ def _keyed(benchmark: Benchmark, key: str, split: str) -> TaskSpec:
     known = [f"{item.id}#{number}" for item in benchmark.tasks for number in seeds]
     raise EvalError(
         f"split {split!r} has no instance {key!r}{did_you_mean(key, known[:2000])}",
-        fix="a key is TASK#SEED; hylo-eval benchmark show BENCH lists tasks and seeds",
+        fix=f"name a key, TASK#SEED: hylo-eval benchmark show {benchmark.id}",
     )
 
 

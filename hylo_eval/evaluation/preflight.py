@@ -37,7 +37,10 @@ def check_arguments(benchmark: object, env_factory: object, agent: object) -> No
         found = getattr(agent, part, None)
         if isinstance(agent, type) or not isinstance(found, kind):
             what = "the class itself" if isinstance(agent, type) else f"its {part} is {describe(found)}"
-            raise AgentError(f"the agent must be an agent whose {part} is an {kind.__name__}; {what}")
+            raise AgentError(
+                f"the agent must be an agent whose {part} is an {kind.__name__}; {what}",
+                fix=f"pass an object whose {part} is an {kind.__name__}",
+            )
 
 
 def preflight(
@@ -90,7 +93,10 @@ def _open(worker: Worker, task: TaskSpec) -> Any:
             raise
         except BaseException as error:
             if attempt == worker.max_attempts:
-                raise EnvError(f"the environment of {task.id} cannot be made: {describe_error(error)}") from error
+                raise EnvError(
+                    f"the environment of {task.id} cannot be made: {describe_error(error)}",
+                    fix="hylo-eval doctor says what works here; --debug shows where it raised",
+                ) from error
     raise AssertionError("the loop above returns or raises")
 
 
@@ -102,7 +108,10 @@ def _meet(agent: Agent, env_spec: EnvSpec) -> None:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise AgentError(f"the agent cannot work with this env: {describe_error(error)}") from error
+        raise AgentError(
+            f"the agent cannot work with this env: {describe_error(error)}",
+            fix="run it in the environment that it is made for, or mend its meet_env",
+        ) from error
 
 
 def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:

@@ -129,6 +129,13 @@ def refusal_document(
         "schema": COMPARISON_SCHEMA,
         "kind": "gate",
         "policy": policy_document(policy, words=words),
+        **refused_members(differences, exit_code=exit_code),
+    }
+
+
+def refused_members(differences: tuple[Difference, ...], *, exit_code: int) -> dict[str, Any]:
+    """Why evidence was refused, digests in full: on screen they are cut."""
+    return {
         "verdict": "refused",
         "exit_code": exit_code,
         "reasons": [f"{item.name}: {item.sentence}" for item in differences],

@@ -99,14 +99,14 @@ def test_an_option_that_does_not_fit_is_refused(name: str, value: Any, sentence:
     """One sentence: whose option, which, what it must be and what it is."""
     with pytest.raises(EvalError) as caught:
         read_options(Factory, {name: value}, what="agent 'x'")
-    assert str(caught.value) == f"agent 'x': option {name!r} {sentence}"
+    assert caught.value.message == f"agent 'x': option {name!r} {sentence}"
 
 
 def test_an_unknown_option_is_refused_with_a_near_name() -> None:
     """An accepted option changes something; an unknown one never passes."""
     with pytest.raises(EvalError) as caught:
         read_options(Factory, {"nois": "1"}, what="agent 'x'")
-    assert str(caught.value) == (
+    assert caught.value.message == (
         "agent 'x' has no option 'nois'; did you mean 'noise'? "
         "(options: noise, count, cameras, name, mode, size, limit, scale)"
     )
@@ -148,7 +148,7 @@ def test_what_is_no_pair_or_given_twice_is_refused(pairs: tuple[str, ...], sente
     """Also when both say the same."""
     with pytest.raises(EvalError) as caught:
         split_pairs(pairs, "--agent-arg")
-    assert str(caught.value) == sentence
+    assert caught.value.message == sentence
 
 
 def half_resolvable(task: NotImportedHere, *, count: int = 1, odd: NotImportedHere = None) -> None:  # type: ignore[name-defined]  # noqa: F821

@@ -42,6 +42,21 @@ def test_each_command_line_is_understood(command: str) -> None:
     found.make_context(name, arguments)
 
 
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda path: path.name
+)
+def test_what_is_installed_is_there_to_be_installed(path: Path) -> None:
+    """From a checkout or a repository: there is no package index that has it."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if "pip install" in line]
+    assert [line for line in lines if re.search(r"""['" ]hylo-eval(\[[^]]*\])?['"]?\s*($|#|&)""", line)] == []
+
+
+def test_the_examples_for_ci_install_from_the_repository_in_the_same_way() -> None:
+    """Requirement and place are what pip understands."""
+    installs = re.findall(r"pip install '(hylo-eval[^']*)'", README)
+    assert installs == ["hylo-eval @ git+https://git.example.com/hylo.git@COMMIT"] * 2
+
+
 def test_the_agent_of_the_readme_runs(tmp_path: Path) -> None:
     """Saved under the name it gives, with the command it gives."""
     (tmp_path / "hold.py").write_text(PYTHON[0], encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -192,7 +193,7 @@ def test_refused_evidence_ends_with_2_and_is_on_record(gate: Any, root: Path, tm
     done = gate("--mode", "improve", "--junit", tmp_path / "junit.xml", "--markdown", tmp_path / "gate.md")
     assert done.code == 2
     assert "versions: candidate against parent: mujoco 3.2.7 against " in done.err
-    assert "verdict" not in done.out
+    assert done.out == ""
     [record] = (root / "comparisons").iterdir()
     document = json.loads(record.read_text())
     assert (document["verdict"], document["exit_code"], document["differences"][0]["name"]) == (
@@ -209,6 +210,26 @@ def test_refused_evidence_ends_with_2_and_is_on_record(gate: Any, root: Path, tm
     verdict = done.out[done.out.index("verdict: pass") :]
     assert "allowed, versions: candidate against parent: mujoco 3.2.7 against " in verdict
     assert "Allowed exceptions: versions." in done.out
+
+
+@pytest.mark.usefixtures("better")
+@pytest.mark.parametrize("command", ["gate", "compare"])
+def test_a_refusal_on_screen_begins_with_what_is_wrong(hylo: Any, root: Path, command: str) -> None:
+    """Then where, with short digests, then the fix as a command that passes; in full with --json, the rule with it."""
+    other = f"sha256:{'a' * 64}"
+    edit_json(root / "new" / "manifest.json", lambda manifest: manifest["versions"].update(assets=other))
+    typed = [command, "new", "old", "--run-root", str(root), *(["--mode", "improve"] if command == "gate" else [])]
+    done = hylo(*typed)
+    assert (done.code, done.out) == (2, "")
+    wrong, where, fix, again = done.err.splitlines()
+    assert wrong == "error: new and old are not comparable (versions; docs/gate.md#what-is-refused)"
+    assert where == f"  versions: candidate against parent: assets sha256:{'a' * 12}… against nothing"
+    assert fix == "  fix: run both agents under the same conditions; or, if that is meant, --allow versions"
+    assert again == f"       {shlex.join(['hylo-eval', *typed, '--allow', 'versions'])}"
+    in_full = hylo(*typed, "--json").json
+    assert (in_full["verdict"], in_full["exit_code"]) == ("refused", 2)
+    assert other in in_full["differences"][0]["sentence"]
+    assert hylo(*shlex.split(again)[1:]).code == 0
 
 
 @pytest.mark.usefixtures("better")

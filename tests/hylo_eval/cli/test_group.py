@@ -3,6 +3,7 @@
 import click
 import pytest
 
+from hylo_core.errors import ContractError
 from hylo_eval.cli.group import COMMANDS, cli, exit_code
 from hylo_eval.errors import EvalError
 
@@ -97,3 +98,34 @@ def test_errors_of_ours_are_one_message_and_debug_adds_the_traceback(capfd):
     assert capfd.readouterr().err == "error: a \\x1b[31mred name\n  fix: do this\n"
     exit_code(error, debug=True)
     assert "EvalError" in capfd.readouterr().err
+
+
+def test_a_fix_in_the_sentence_of_a_contract_stands_on_its_own_line(capfd):
+    """The contracts' errors have no member for it."""
+    error = ContractError("is required. fix: --margin .05", path="margin")
+    assert exit_code(error, debug=False) == 2
+    assert capfd.readouterr().err == "error: margin: is required\n  fix: --margin .05\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "again", "command"),
+    [
+        (("gate", "a b", "c", "--mode", "improve"), ("--allow", "tasks"), "gate 'a b' c --mode improve --allow tasks"),
+        (("--debug", "compare", "a", "c"), ("--intersect",), "compare a c --intersect"),
+        (("leaderboard", "a", "c"), ("--intersect",), ""),
+        (("benchmark", "show"), ("--allow", "tasks"), ""),
+        (("nothing",), ("--allow", "tasks"), ""),
+        (("gate", "a", "c"), (), ""),
+    ],
+)
+def test_what_would_pass_is_the_command_that_was_typed_with_more(typed, again, command, capfd):
+    """Where the command takes it: it can be pasted as it stands."""
+    exit_code(EvalError("no", fix="do", again=again), debug=False, typed=typed)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines == ["error: no", "  fix: do", *([f"       hylo-eval {command}"] if command else [])]
+
+
+def test_digests_are_cut_on_screen(capfd):
+    """Twelve digits tell two apart; whatever else has so many digits stays."""
+    exit_code(EvalError(f"sha256:{'a1' * 32} is not {'0' * 64}, {'b' * 65}"), debug=False)
+    assert capfd.readouterr().err == f"error: sha256:{'a1' * 6}… is not {'0' * 12}…, {'b' * 65}\n"

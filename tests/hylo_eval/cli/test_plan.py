@@ -33,7 +33,7 @@ def test_it_says_how_many_pairs(hylo: Any) -> None:
         (["--effect", ".1"], "a plan needs --discordant, the share of pairs that one side wins"),
         ([], "a plan needs --effect, the difference to be detected"),
         (["--discordant", ".1"], "a plan needs --effect"),
-        (["--effect", ".1", "--discordant", ".2", "--pilot", "a", "b"], "choose one"),
+        (["--effect", ".1", "--discordant", ".2", "--pilot", "a", "b"], "both say how often pairs differ"),
         (["--noise", "a", "b", "--discordant", ".2"], "change nothing without --effect"),
         (["--effect", ".1", "--discordant", ".2", "--log-only"], "--log-only changes nothing where no run is read"),
         (

@@ -64,3 +64,11 @@ def test_an_unknown_option_of_the_environment_is_refused(resume: Any) -> None:
     done = resume("--env-arg", "size=3")
     assert done.code == 2
     assert "env 'reach' has no option 'size'" in done.err
+
+
+def test_repetitions_are_not_resumed_by_their_common_name(hylo: Any, tmp_path: Path) -> None:
+    """Each is a run; all of them go on by their own command."""
+    (tmp_path / "night-r1").mkdir()
+    done = hylo("run", "--resume", "night", "--run-root", tmp_path)
+    assert done.code == 2
+    assert "fix: it was run in repetitions: name one, night-r1, or repeat its whole command" in done.err
