@@ -12,6 +12,7 @@ import io
 import os
 import sys
 import warnings
+from functools import cache
 from importlib import metadata
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -175,6 +176,12 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
 
 def installed_versions() -> dict[str, str]:
     """The distributions that decide what is simulated, with their versions; nothing is imported."""
+    return dict(_installed_versions())
+
+
+@cache
+def _installed_versions() -> dict[str, str]:
+    # Reading what every distribution provides takes a quarter of a second.
     providers = metadata.packages_distributions()
     found: dict[str, str] = {}
     for module in _VERSIONED:
