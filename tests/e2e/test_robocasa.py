@@ -245,7 +245,7 @@ def test_missing_assets_and_objects_abstain_and_say_what_to_install(kitchen: Kit
         (error,) = found[name].errors
         assert found[name].end.status == "env_error"
         assert words in error.message
-        assert f"fix: {kitchen.python} -m robocasa.scripts.download_kitchen_assets" in error.message
+        assert f"fix: complete the folder {kitchen.assets}; or name none, and {kitchen.python} -m " in error.message
 
 
 def test_the_bare_wheel_abstains_and_says_what_to_install(kitchen: Kitchen) -> None:
