@@ -134,4 +134,5 @@ def _family_problems(benchmark: Benchmark, path: Path) -> Iterator[HyloError]:
         try:
             check(task, str(path.parent))
         except EnvError as error:
-            yield ContractError(error.message, path=f"tasks[{index}]", source=str(path))
+            reason = f"{error.message} (fix: {error.fix})" if error.fix else error.message
+            yield ContractError(reason, path=f"tasks[{index}]", source=str(path))

@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 import attrs
 
 from hylo_core.errors import describe_error
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EnvUnready, EvalError
 
 Subject = TypeVar("Subject")
 
@@ -89,13 +89,19 @@ class ConformanceReport:
 
 
 def run_rules(name: str, subject: Subject, rules: Sequence[Rule[Subject]]) -> ConformanceReport:
-    """Run every rule over a subject."""
+    """Run every rule over a subject.
+
+    Raises:
+        EnvUnready: The subject's simulator lacks what it needs: that is no contract of the subject.
+    """
     return ConformanceReport(name, tuple(_finding(rule, subject) for rule in rules))
 
 
 def _finding(rule: Rule[Subject], subject: Subject) -> Finding:
     try:
         rule.check(subject)
+    except EnvUnready:
+        raise
     except NotApplicable as reason:
         return Finding(rule.name, rule.sentence, "not_applicable", str(reason))
     except Broken as reason:

@@ -152,6 +152,8 @@ def sample(
     from hylo_eval.options import split_pairs
     from hylo_eval.sampling.providers import make_provider, sample_benchmark
 
+    if output.suffix != ".toml":
+        raise click.UsageError(f"a benchmark file ends in .toml, not {output.name!r}")
     if output.exists() or output.is_symlink():
         raise EvalError(f"{output} exists, and nothing is written over", fix="-o another file, or remove that one")
     made = make_provider(name, split_pairs(pairs, "--arg"))

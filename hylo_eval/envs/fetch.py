@@ -58,17 +58,15 @@ _ENV_IDS: Mapping[str, str] = {
 Observation = dict[str, NDArray[Any]]
 
 
-def check_task(task: TaskSpec, folder: str = "") -> None:
+def check_task(task: TaskSpec, _: str = "") -> None:
     """Refuse a task that cannot be one of this family, without the simulator.
 
     Args:
         task: The task.
-        folder: Where its benchmark file lies; nothing of this family lies there.
 
     Raises:
         EnvError: It has other params, or names no environment of the family.
     """
-    del folder
     require_init(task, SeedInit)
     require_env_success(task)
     env_id = read_params(task, required={"env_id": str})["env_id"]

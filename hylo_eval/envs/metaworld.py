@@ -62,8 +62,8 @@ _NO_TIME_LIMIT = 2**31
 Observation = dict[str, NDArray[Any]]
 
 
-def check_task(task: TaskSpec, folder: str = "") -> None:
-    """Raise an ``EnvError`` where a task cannot be one of this family; nothing of it lies in ``folder``."""
+def check_task(task: TaskSpec, _: str = "") -> None:
+    """Raise an ``EnvError`` where a task cannot be one of this family, without the simulator."""
     require_init(task, InitStateRef)
     require_env_success(task)
     read_params(task, required={}, optional={SCENES_DIGEST: str})

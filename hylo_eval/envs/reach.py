@@ -49,17 +49,15 @@ START_DISTANCE_M = (0.65, 1.2)
 Floats = NDArray[np.float64]
 
 
-def check_task(task: TaskSpec, folder: str = "") -> None:
+def check_task(task: TaskSpec, _: str = "") -> None:
     """Refuse a task that cannot be one of this family.
 
     Args:
         task: The task.
-        folder: Where its benchmark file lies; nothing of this family lies there.
 
     Raises:
         EnvError: It has other params, or a goal outside the room.
     """
-    del folder
     require_init(task, SeedInit)
     require_env_success(task)
     tolerance = float(read_params(task, required={"goal_m": tuple, "tolerance_m": float})["tolerance_m"])

@@ -22,7 +22,7 @@ from hylo_eval.errors import EvalError
 from hylo_eval.families import FAMILIES, Family, family_availability
 from hylo_eval.installing import install_apart, install_command
 from hylo_eval.interpreters import probe
-from hylo_eval.interpreters.own import checkout, hylo_version, safe_path, source_digest
+from hylo_eval.interpreters.own import checkout, hylo_version, is_own, safe_path, source_digest
 from hylo_eval.interpreters.registry import default_folder, read_registry
 
 DEADLINE_SECONDS: Final = 60.0
@@ -168,7 +168,9 @@ def require_family(found: Interpreter, name: str) -> None:
     family, missing = family_named(name), ", ".join(found.missing)
     if family is None:
         raise EvalError(f"{found.python} cannot import {missing}", fix=f"install what provides {name} there")
-    fix = install_command(*map(str, family.requirements), python=found.python)
+    pins = install_command(*map(str, family.requirements), python=found.python)
+    # Into the interpreter that is running, its packages would break those of the other families.
+    fix = install_apart(name) if family.apart and is_own(found.python) else pins
     raise EvalError(f"the {name} environments are not installed in {found.python} ({missing} missing)", fix=fix)
 
 

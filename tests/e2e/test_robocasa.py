@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,7 +20,6 @@ from hylo_core.trace import EpisodeTrace
 from hylo_eval import read_evallog, read_trace
 from hylo_eval.benchmarks import dump_benchmark
 from hylo_eval.envs.robocasa.installation import STAND_IN_MARKER
-from hylo_eval.envs.robocasa.snapshots import snapshot_task
 from tests.hylo_eval.envs.robocasa.conftest import kitchen_task
 from tests.interpreters import HYLO, ROBOCASA_PYTHON, Ended
 from tests.interpreters import hylo as hylo_in
@@ -196,14 +196,17 @@ def test_twenty_episodes_are_repeated_bit_for_bit_by_two_workers(kitchen: Kitche
     assert not any(trace.reset.success for trace in first.values())
 
 
-def test_the_scene_of_a_trace_is_run_again(kitchen: Kitchen, solved: Ended) -> None:
-    """The file names the trace; the episode begins in its scene and goes the same way."""
+def test_the_scene_of_a_trace_is_run_again(kitchen: Kitchen, solved: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the lines of the documentation; the episode begins in the scene and goes the same way."""
     assert solved.code == 0, solved.err
     recorded = kitchen.traces_by_task("solved")["NavigateKitchen"]
     (path,) = (kitchen.folder / "runs" / "solved" / "episodes").glob("*NavigateKitchen*.jsonl")
-    (kitchen.folder / "scene.jsonl").write_bytes(path.read_bytes())
-    again = snapshot_task(NAVIGATE, recorded.reset.snapshot, "robocasa:scene.jsonl")
-    assert kitchen.run("again", again).code == 0
+    text = (HYLO / "docs" / "families" / "robocasa.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(kitchen.folder)
+    exec(re.sub(r'"runs/night/.*?"', repr(str(path)), lines), {})  # noqa: S102 - our own documentation
+    run = kitchen.hylo("run", "scene.toml", *SCRIPTED, "--run-id", "again")
+    assert run.code == 0, run.err
     (repeated,) = kitchen.traces("again").values()
     assert repeated.reset.instruction == recorded.reset.instruction
     assert repeated.reset.state_digest == recorded.reset.state_digest
@@ -245,7 +248,7 @@ def test_missing_assets_and_objects_abstain_and_say_what_to_install(kitchen: Kit
         (error,) = found[name].errors
         assert found[name].end.status == "env_error"
         assert words in error.message
-        assert f"fix: {kitchen.python} -m robocasa.scripts.download_kitchen_assets" in error.message
+        assert f"fix: complete the folder {kitchen.assets}; or name none, and {kitchen.python} -m " in error.message
 
 
 def test_the_bare_wheel_abstains_and_says_what_to_install(kitchen: Kitchen) -> None:

@@ -81,17 +81,15 @@ class TaskFiles:
     states: Any
 
 
-def check_task(task: TaskSpec, folder: str = "") -> None:
+def check_task(task: TaskSpec, _: str = "") -> None:
     """Refuse a task that cannot be one of this family, without the simulator.
 
     Args:
         task: The task.
-        folder: Where its benchmark file lies; nothing of this family lies there.
 
     Raises:
         EnvError: It has other params, or its init is no recorded list of states.
     """
-    del folder
     require_init(task, InitStateRef)
     read_params(task, required=_REQUIRED, optional=_OPTIONAL)
     init: Any = task.init

@@ -36,29 +36,35 @@ def assets_version(installation: Installation) -> str:
     return f"{STAND_IN} assets {digest}" if installation.stand_in else digest
 
 
-@cache
 def assets_digest(root: Path) -> str:
-    """Digest of every file below the asset root: relative paths and contents, in the order of the paths."""
-    files = sorted(_files(root))
-    stats = {path: path.stat() for path in files}
-    total = sum(stat.st_size for stat in stats.values())
+    """Digest of every file below the asset root: relative paths and contents, in the order of the paths.
+
+    Files are read again only where one was added, removed or written since this process read them last.
+    """
+    sizes: list[int] = []
     listing = hashlib.sha256(str(root).encode())
-    for path in files:
-        listing.update(
-            f"{path.relative_to(root).as_posix()}\n{stats[path].st_size}\n{stats[path].st_mtime_ns}\n".encode()
-        )
-    remembered = _cache_file() if total > _REMEMBERED_BYTES else None
+    for path in sorted(_files(root)):
+        stat = path.stat()
+        sizes.append(stat.st_size)
+        listing.update(f"{path.relative_to(root).as_posix()}\n{stat.st_size}\n{stat.st_mtime_ns}\n".encode())
+    return _read_digest(root, listing.hexdigest(), large=sum(sizes) > _REMEMBERED_BYTES)
+
+
+@cache
+def _read_digest(root: Path, state: str, *, large: bool) -> str:
+    """The same for one state of the tree, which is told by the names, sizes and times of its files."""
+    remembered = _cache_file() if large else None
     known = {} if remembered is None else _read_cache(remembered)
-    if listing.hexdigest() in known:
-        return known[listing.hexdigest()]
+    if state in known:
+        return known[state]
     sha = hashlib.sha256()
-    for path in files:
+    for path in sorted(_files(root)):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         sha.update(f"{path.relative_to(root).as_posix()}\n{content}\n".encode())
     digest = f"sha256:{sha.hexdigest()}"
     if remembered is not None:
-        _write_cache(remembered, {**known, listing.hexdigest(): digest})
+        _write_cache(remembered, {**known, state: digest})
     return digest
 
 

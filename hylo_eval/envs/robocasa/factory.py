@@ -46,8 +46,8 @@ def make_robocasa_env(
     orientation: Orientation | None = None,
     action: ActionLayout = "mobile",
     privileged: bool = False,
-    assets: str = "",
-    assets_sha256: str = "",
+    assets: str | None = None,
+    assets_sha256: str | None = None,
     benchmark_folder: str = "",
 ) -> Any:
     """Make the environment of one task, a :class:`hylo_eval.envs.robocasa.env.RobocasaEnv`.
@@ -64,7 +64,7 @@ def make_robocasa_env(
         action: ``mobile`` for the robot's twelve entries, ``arm`` for the first seven.
         privileged: Whether observations hold the pose of the target, for the tasks that have one.
         assets: A folder of assets, where the package has none; ``HYLO_ROBOCASA_ASSETS`` says the same.
-        assets_sha256: The digest the assets must have; empty where any will do.
+        assets_sha256: The digest the assets must have; None where any will do.
         benchmark_folder: Where the benchmark file lies, for tasks that begin in a snapshot beside it.
 
     Raises:
@@ -80,7 +80,9 @@ def make_robocasa_env(
 
     sizes = {"camera_height": camera_height, "camera_width": camera_width}
     _check_picture_options({**sizes, "orientation": orientation}, cameras=cameras)
-    if assets_sha256 and not is_digest(assets_sha256):
+    if assets == "":
+        raise EnvError("option 'assets' must name a folder, and is empty", fix="leave assets out, or assets=FOLDER")
+    if assets_sha256 is not None and not is_digest(assets_sha256):
         raise EnvError(
             f"option 'assets_sha256' must be sha256: and 64 hex digits in lower case, not {assets_sha256!r}",
             fix="copy it from robocasa-assets among the versions of a manifest, or leave it out",
@@ -91,7 +93,7 @@ def make_robocasa_env(
     turned: Orientation = orientation or "upright"
     versions = installed_versions()
     try:
-        installation = find_installation(assets)
+        installation = find_installation(assets or "")
         versions[ASSETS] = assets_version(installation)
         check_objects(installation, settings.object_registries)
         _check_digest(installation, assets_sha256)
@@ -116,8 +118,10 @@ def make_robocasa_env(
     )
 
 
-def _check_digest(installation: Installation, asked: str) -> None:
-    found = assets_digest(installation.assets) if asked else ""
+def _check_digest(installation: Installation, asked: str | None) -> None:
+    if asked is None:
+        return
+    found = assets_digest(installation.assets)
     if found != asked:
         raise DigestMismatch(asked, found, what=f"the assets {installation.assets}")
 

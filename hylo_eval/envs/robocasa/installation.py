@@ -12,6 +12,7 @@ import io
 import os
 import sys
 import warnings
+from functools import cache
 from importlib import metadata
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -55,6 +56,17 @@ class Installation:
 
     root: Path
     assets: Path
+
+    def completion(self, *types: str) -> str:
+        """What to do where an asset is missing: RoboCasa's own download fills its own folder, and no other.
+
+        Args:
+            types: Kinds of the download; all unless named.
+        """
+        download = download_command(*types)
+        if self.assets == (self.root / "models" / "assets").resolve():
+            return download
+        return f"complete the folder {self.assets}; or name none, and {download}"
 
     @property
     def stand_in(self) -> bool:
@@ -107,8 +119,12 @@ def find_installation(assets: str = "") -> Installation:
         raise EnvError(f"there is no folder of assets {asked}", fix=fix)
     missing = [name for name in _REQUIRED_FOLDERS if not (folder / name).is_dir()]
     if missing:
+        lacks = f"({folder} lacks {', '.join(missing)})"
+        if asked:
+            fix = Installation(root=root, assets=folder.resolve()).completion()
+            raise EnvUnready(f"the folder of kitchen assets is not whole {lacks}", fix=fix)
         raise EnvUnready(
-            f"RoboCasa is installed without its kitchen assets ({folder} lacks {', '.join(missing)})",
+            f"RoboCasa is installed without its kitchen assets {lacks}",
             fix=f"{download_command()}; or --env-arg assets=FOLDER, or {ASSETS_VARIABLE}=FOLDER",
         )
     return Installation(root=root, assets=folder.resolve())
@@ -131,7 +147,7 @@ def check_objects(installation: Installation, registries: Sequence[str]) -> None
         if not folder.is_dir() or not any(folder.iterdir()):
             raise EnvUnready(
                 f"the objects of the registry {registry!r} are missing ({folder} has none)",
-                fix=download_command(_DOWNLOADS[registry]),
+                fix=installation.completion(_DOWNLOADS[registry]),
             )
 
 
@@ -175,6 +191,12 @@ def import_simulator(installation: Installation, *, cameras: bool) -> Simulator:
 
 def installed_versions() -> dict[str, str]:
     """The distributions that decide what is simulated, with their versions; nothing is imported."""
+    return dict(_installed_versions())
+
+
+@cache
+def _installed_versions() -> dict[str, str]:
+    # Reading what every distribution provides takes a quarter of a second.
     providers = metadata.packages_distributions()
     found: dict[str, str] = {}
     for module in _VERSIONED:

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import ParseError
 
 import attrs
 
-from hylo_eval.envs.robocasa.installation import EXTRA, Installation, download_command, import_simulator
+from hylo_eval.envs.robocasa.installation import EXTRA, Installation, import_simulator
 from hylo_eval.errors import EnvError
 from hylo_eval.installing import install_command
 
@@ -58,6 +58,7 @@ class KitchenSimulation:
 
     def __init__(self, installation: Installation, settings: KitchenSettings, pictures: PictureSize | None) -> None:
         self._settings = settings
+        self._installation = installation
         self._simulator = import_simulator(installation, cameras=pictures is not None)
         self._inner: Any = self._make(pictures)
         self._checked = False
@@ -139,7 +140,7 @@ class KitchenSimulation:
             KeyError,
             ParseError,
         ) as error:
-            raise _explained(self._settings, error) from error
+            raise _explained(self._settings, self._installation, error) from error
         if not self._checked:
             _check_action_layout(self._inner)
             self._checked = True
@@ -242,27 +243,31 @@ def _check_action_layout(inner: Any) -> None:
         )
 
 
-def _explained(settings: KitchenSettings, error: Exception) -> EnvError:
+def _explained(settings: KitchenSettings, installation: Installation, error: Exception) -> EnvError:
     """A typed error that says how to mend what the package raises at reset."""
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, FileNotFoundError):
-        return EnvError(f"an asset of {settings.task} is missing ({error.filename or error})", fix=download_command())
+        return EnvError(
+            f"an asset of {settings.task} is missing ({error.filename or error})", fix=installation.completion()
+        )
     if isinstance(error, PermissionError):
         return EnvError(
             f"RoboCasa writes a file beside every object it reads, and may not here ({error.filename or error})",
             fix="copy the assets to a folder that can be written to, and --env-arg assets=FOLDER",
         )
     if isinstance(error, ParseError):
-        return EnvError(f"a model among the assets of {settings.task} is damaged ({error})", fix=download_command())
+        return EnvError(
+            f"a model among the assets of {settings.task} is damaged ({error})", fix=installation.completion()
+        )
     if isinstance(error, ValueError) and "Error opening file" in str(error):
         # MuJoCo's words for a texture or mesh that is not there.
-        return EnvError(f"an asset of {settings.task} is missing ({error})", fix=download_command())
+        return EnvError(f"an asset of {settings.task} is missing ({error})", fix=installation.completion())
     if isinstance(error, ValueError) and "NaN" in str(error):
         registries = ", ".join(settings.object_registries)
         return EnvError(
             f"an object of {settings.task} has no instance in the registries {registries} "
             f"(objects={settings.objects!r}): the package divides by their number",
-            fix=download_command("all"),
+            fix=installation.completion("all"),
         )
     return EnvError(f"the scene of {settings.task} cannot be set up: {said}")
 

@@ -55,3 +55,11 @@ def test_what_cannot_be_drawn_ends_with_2_and_writes_nothing(arguments, reason, 
     assert outcome.code == 2
     assert reason in outcome.err
     assert not (tmp_path / "x.toml").exists()
+
+
+def test_a_sample_is_written_where_run_finds_it(hylo, tmp_path):
+    """A file of another ending would be taken for a name."""
+    outcome = hylo(*SAMPLE, "-o", tmp_path / "kitchens.json")
+    assert outcome.code == 2
+    assert "ends in .toml" in outcome.err
+    assert not list(tmp_path.iterdir())

@@ -98,6 +98,9 @@ def test_missing_modules_are_named_with_the_pins_of_the_family() -> None:
     ) as caught:
         require_family(attrs.evolve(GOOD, missing=("mujoco",)), "fetch")
     assert caught.value.fix.startswith("/opt/x/bin/python -m pip install gymnasium-robotics==")
+    with pytest.raises(EvalError, match="robocasa environments are not installed") as caught:
+        require_family(attrs.evolve(GOOD, python=sys.executable, missing=("robocasa",)), "robocasa")
+    assert caught.value.fix == "hylo-eval env add robocasa --create"
     with pytest.raises(EvalError, match="cannot import theirs"):
         require_family(attrs.evolve(GOOD, missing=("theirs",)), "theirs")
 

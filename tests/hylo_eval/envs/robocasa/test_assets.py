@@ -13,15 +13,15 @@ from hylo_eval.versions import stand_ins
 @pytest.fixture
 def root(tmp_path):
     """A small tree; what was computed of an earlier one is forgotten."""
-    assets_digest.cache_clear()
+    assets._read_digest.cache_clear()
     (tmp_path / "assets/objects").mkdir(parents=True)
     (tmp_path / "assets/objects/model.xml").write_text("<mujoco/>")
     yield tmp_path / "assets"
-    assets_digest.cache_clear()
+    assets._read_digest.cache_clear()
 
 
 def digest(root):
-    assets_digest.cache_clear()
+    assets._read_digest.cache_clear()
     return assets_digest(root)
 
 
@@ -34,6 +34,16 @@ def test_it_follows_names_and_contents_and_not_times(root):
     changed = digest(root)
     (root / "objects/model.xml").rename(root / "objects/other.xml")
     assert len({before, changed, digest(root)}) == 3
+
+
+def test_a_tree_that_changes_meanwhile_is_read_again(root):
+    """The episodes after are on other assets than those before, and say so."""
+    before = assets_digest(root)
+    assert assets_digest(root) == before
+    (root / "objects/added.xml").write_text("<mujoco/>")
+    assert assets_digest(root) != before
+    (root / "objects/added.xml").unlink()
+    assert assets_digest(root) == before
 
 
 def test_what_robocasa_writes_while_it_reads_does_not_count(root):
@@ -50,7 +60,7 @@ def test_stand_ins_say_so_in_their_version(root):
     assert plain.startswith("sha256:")
     assert stand_ins({"robocasa-assets": plain, "mujoco": "3.3.1"}) == ()
     (root / STAND_IN_MARKER).write_text("{}")
-    assets_digest.cache_clear()
+    assets._read_digest.cache_clear()
     labelled = assets_version(installation)
     assert labelled.startswith("stand-in assets sha256:")
     assert stand_ins({"mujoco": "3.3.1", "robocasa-assets": labelled}) == (f"robocasa-assets {labelled}",)

@@ -211,7 +211,7 @@ def test_assets_are_pinned_by_their_digest(assets):
         make_robocasa_env(NAVIGATE, assets_sha256="sha256:" + "0" * 64)
 
 
-@pytest.mark.parametrize("text", ["0" * 64, "sha256:" + "0" * 63, "sha256:" + "G" * 64, "stand-in assets sha256:0"])
+@pytest.mark.parametrize("text", ["", "0" * 64, "sha256:" + "0" * 63, "sha256:" + "G" * 64, "stand-in assets sha256:0"])
 def test_what_is_no_digest_is_told_from_a_digest_of_others(text):
     """The assets are not even looked at."""
     with pytest.raises(EnvError, match="must be sha256: and 64 hex digits"):
@@ -225,6 +225,7 @@ def test_what_is_no_digest_is_told_from_a_digest_of_others(text):
         ({"orientation": "flipped"}, "changes nothing without pictures"),
         ({"cameras": True, "camera_width": 8}, "between 16 and 1024"),
         ({"cameras": True}, "switches drawing off"),
+        ({"assets": ""}, "must name a folder"),
     ],
 )
 def test_options_that_change_nothing_or_cannot_be_are_refused(options, message, monkeypatch):

@@ -12,7 +12,7 @@ from hylo_eval.envs.robocasa.installation import (
     find_installation,
     installed_versions,
 )
-from hylo_eval.errors import EnvError, MissingSimulator
+from hylo_eval.errors import EnvError, EnvUnready, MissingSimulator
 
 WHOLE = ("textures", "fixtures/sinks", "fixtures/stoves", "objects/objaverse/apple", "objects/lightwheel/cup")
 
@@ -83,3 +83,14 @@ def test_looking_imports_nothing(packages):
     find_installation()
     assert not {"robocasa", "robosuite"} & set(sys.modules)
     assert "numpy" in installed_versions()
+
+
+def test_a_named_folder_that_is_not_whole_is_completed_and_not_downloaded(packages, tmp_path):
+    """RoboCasa's download fills its own folder and no other."""
+    own = with_assets(packages / "robocasa/models/assets")
+    named = with_assets(tmp_path / "named")
+    (named / "textures").rmdir()
+    with pytest.raises(EnvUnready, match="is not whole") as error:
+        find_installation(str(named))
+    assert error.value.fix.startswith(f"complete the folder {named}; or name none, and ")
+    assert find_installation(str(own)).completion().endswith(" -m robocasa.scripts.download_kitchen_assets")

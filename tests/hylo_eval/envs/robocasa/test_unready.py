@@ -4,6 +4,7 @@ import pytest
 
 from hylo_eval.agents.protocol import meet_env
 from hylo_eval.agents.robocasa_scripted import RobocasaScripted
+from hylo_eval.envs.conformance import check_env
 from hylo_eval.envs.robocasa.factory import make_robocasa_env
 from hylo_eval.envs.robocasa.specs import env_spec
 from hylo_eval.errors import EnvError, EnvUnready
@@ -50,6 +51,12 @@ def test_every_reset_says_what_is_missing_and_how_to_get_it(packages, lack, mess
     with pytest.raises(EnvUnready, match=message):
         env.step(env.action_space.sample())
     env.close()
+
+
+def test_it_breaks_no_contract_that_could_be_checked(packages):
+    """What is missing is said once, and not as the finding of every rule."""
+    with pytest.raises(EnvUnready, match="without its kitchen assets"):
+        check_env(make_robocasa_env, NAVIGATE)
 
 
 def test_a_folder_that_is_not_there_is_a_mistake_and_nothing_missing(packages):
