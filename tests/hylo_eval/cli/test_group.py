@@ -1,5 +1,8 @@
 """The group: help of every command, near names, exit codes."""
 
+import errno
+import os
+
 import click
 import pytest
 
@@ -97,3 +100,12 @@ def test_errors_of_ours_are_one_message_and_debug_adds_the_traceback(capfd):
     assert capfd.readouterr().err == "error: a \\x1b[31mred name\n  fix: do this\n"
     exit_code(error, debug=True)
     assert "EvalError" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EAGAIN, errno.ENOMEM])
+def test_a_limit_of_the_system_is_no_fault_of_ours(number: int, capfd):
+    """Too many open files or processes, no memory: what was asked for is too much for this machine."""
+    assert exit_code(OSError(number, os.strerror(number)), debug=False) == 2
+    said = capfd.readouterr().err
+    assert f"a limit of this system is reached: {os.strerror(number)}" in said
+    assert "fault in Hylo" not in said
