@@ -66,6 +66,9 @@ EXIT_INTERRUPTED: Final = 130
 THREAD_SECONDS: Final = 10.0
 """How long threads that something left behind may go on after a command is done."""
 
+_SYSTEM_LIMITS: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+"""Open files, processes, memory."""
+
 _OUTPUT_ERRORS: Final = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
 
 
@@ -272,6 +275,11 @@ def _unforeseen(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         # Wherever such a path is first looked at: only what was typed or is on file can be so long.
         _say(f"error: {error.strerror}: {error.filename!s:.200}\n  fix: a shorter one")
+    elif isinstance(error, OSError) and error.errno in _SYSTEM_LIMITS:
+        _say(
+            f"error: a limit of this system is reached: {error.strerror}\n"
+            "  fix: raise it (ulimit -a shows the limits), or ask for less at a time, as with fewer --workers"
+        )
     else:
         _say(f"error: {describe_error(error)}\n  this is a fault in Hylo; --debug shows where")
     return EXIT_USAGE

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -148,7 +149,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         run_id = make_run_id(plan.benchmark.id, Path(options["agent"]).stem.rpartition(":")[2])
     folder = RunFolder.at(options["run_root"], run_id)
     display = RunDisplay(quiet=options["as_json_"])
-    begun: list[str] = []
+    begun = Event()
     try:
         with StopRequest(partial(display.notice, _STOPPING)) as stop:
             result = run_plan(
@@ -163,11 +164,11 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
                 details=_details(options),
                 video=options["video"] != "none",
                 stop=stop,
-                started=lambda _instance, _attempt, worker: begun.append(worker),
+                started=lambda *_: begun.set(),
                 watcher=display,
             )
         display.close()
-        _say_what_was_not_run(result, plan, options, begun=bool(begun))
+        _say_what_was_not_run(result, plan, options, begun=begun.is_set())
     except Interrupted as interrupt:
         display.close()
         _say_how_to_go_on(interrupt.result, plan, "stopped", options)

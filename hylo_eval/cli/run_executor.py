@@ -83,11 +83,6 @@ def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:
         raise EvalError("--executor ray needs at least one worker", fix="--workers N")
     if options["devices"] is not None:
         raise EvalError("--devices is for workers of this machine", fix="--gpus-per-worker F")
-    if options["video"] != "none":
-        raise EvalError(
-            "--video is for workers of this machine: actors send traces back, no videos",
-            fix="leave --video out, or run with --executor local",
-        )
     entry = registered_for(recipe.env) if options["python"] is None else None
     python = options["python"] if entry is None else entry.python
     placement = RayOptions(address=options["ray_address"], gpus=options["gpus_per_worker"] or 0.0)

@@ -158,12 +158,8 @@ def activity_of(seat: Seat) -> WorkerActivity:
     now, process, lease = time.time(), seat.process, seat.lease
     phase, since = "make" if lease else IDLE, seat.leased_at or now
     if process is not None:
-        reading = process.board.read()
-        began = reading.since if reading.sequence else process.started
-        # The worker's memory is not to be trusted: its agent may have written anything there.
-        taken = time.monotonic() - began if math.isfinite(began) else 0.0
-        phase = reading.phase if reading.sequence else "make"
-        since = now - min(max(taken, 0.0), time.monotonic() - process.started)
+        phase, seconds = phase_of(process)
+        since = now - seconds
     return WorkerActivity(
         name=seat.name,
         pid=0 if process is None else process.pid,
@@ -174,6 +170,14 @@ def activity_of(seat: Seat) -> WorkerActivity:
         attempt_since=0.0 if lease is None else seat.leased_at,
         episodes=seat.episodes,
     )
+
+
+def phase_of(process: WorkerProcess) -> tuple[str, float]:
+    """The phase a process is in, and for how many seconds it has been; for as long as it has lived at most."""
+    reading, now = process.board.read(), time.monotonic()
+    if not reading.sequence:  # the interpreter is not up yet
+        return "make", now - process.started
+    return reading.phase, min(max(now - reading.since, 0.0), now - process.started)
 
 
 class ActivityReport:

@@ -2,11 +2,12 @@
 
 An actor is one seat (:mod:`hylo_eval.evaluation.remote_worker`): on its node it starts the same worker process that a
 local run starts, so faults and deadlines have the same outcomes. A node that is lost costs the attempts that ran there.
-Ray carries plain values alone: names and options there, outcomes and the bytes of traces back.
+Ray carries plain values alone: names and options there, outcomes and the bytes of traces and videos back.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import socket
@@ -21,18 +22,21 @@ import attrs
 from hylo_core.spec import SpecDifference
 from hylo_core.task import TaskSpec
 from hylo_core.trace import INFRASTRUCTURE
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, QueueError
 from hylo_eval.evaluation.activity import WorkerActivity
+from hylo_eval.evaluation.carried_videos import store_videos
 from hylo_eval.evaluation.executor import Work, report_activity
 from hylo_eval.evaluation.losses import MAX_FAILED_STARTS, Losses
 from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP, Loss
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.remote_worker import RemoteWorker
 from hylo_eval.evaluation.supervisor import refusal_of
+from hylo_eval.evaluation.worker_events import GarbledEvent, videos_of
 from hylo_eval.evaluation.worker_limits import WorkerLimits
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
 from hylo_eval.traces.files import write_once
 from hylo_eval.traces.layout import PARTIAL, episode_id
+from hylo_eval.video.recorder import VideoTally
 
 _WAIT_SECONDS: Final = 0.5
 _CONNECT_SECONDS: Final = 10.0
@@ -48,6 +52,10 @@ class _Seat:
     task: str | None = None
     episodes: int = 0
     failed_starts: int = 0
+    phase: str = "make"
+    since: float = 0.0
+    asked: Any = None
+    asked_at: float = 0.0
 
 
 @attrs.frozen(kw_only=True)
@@ -109,7 +117,7 @@ class RayActors:
         with Heartbeat(work.queue, self._owner), report_activity(work, self._owner) as report:
             try:
                 while self._hand_out(work):
-                    report.refresh(lambda: [*map(_activity_of, self._seats)])
+                    report.refresh(self._activities)
                     self._collect(work, _WAIT_SECONDS)
             except BaseException:
                 self._release(work)
@@ -138,6 +146,7 @@ class RayActors:
             if lease is None:
                 break
             seat.lease, seat.leased_at, seat.task = lease, time.time(), lease.task
+            seat.phase, seat.since = "make", seat.leased_at
             if seat.actor is None:
                 self._start(seat)
             instance = work.instance(lease.key)
@@ -192,8 +201,7 @@ class RayActors:
         if kind == "lost" and event.get("before_start"):
             self._failed_start(work, seat, lease, event)
             return
-        trace = cast("bytes | None", event.get("trace_bytes"))
-        outcome = self._outcome(work, seat, lease, event, trace)
+        outcome = self._outcome(work, seat, lease, event)
         seat.failed_starts = 0
         lost = kind == "lost"
         seat.episodes = 0 if lost else seat.episodes + 1
@@ -213,17 +221,18 @@ class RayActors:
         if seat.failed_starts >= MAX_FAILED_STARTS:
             raise EvalError(f"{seat.name} {event['what']}, {seat.failed_starts} times before it was ready")
 
-    def _outcome(self, work: Work, seat: _Seat, lease: Lease, event: Mapping[str, Any], trace: bytes | None) -> Outcome:
-        path = work.run.trace(episode_id(lease.key, lease.attempt))
+    def _outcome(self, work: Work, seat: _Seat, lease: Lease, event: Mapping[str, Any]) -> Outcome:
+        episode = episode_id(lease.key, lease.attempt)
+        path, trace = work.run.trace(episode), cast("bytes | None", event.get("trace_bytes"))
         if event["type"] == "outcome" and trace is not None:
-            recorded: dict[str, Any] = dict(event["outcome"])
-            recorded |= {"worker": seat.name, "trace": path.relative_to(work.run.path).as_posix()}
-            outcome = Outcome(**recorded)
-            digest = f"sha256:{hashlib.sha256(trace[: outcome.trace_bytes]).hexdigest()}"
-            if digest == outcome.trace_sha256:
+            try:
+                outcome, told = _told(event, seat.name, path.relative_to(work.run.path).as_posix(), trace)
+            except GarbledEvent as error:
+                event = {**event, "what": error.message}
+            else:
                 _store(path, trace, fsync=self._recipe.fsync)
+                work.videos.add(store_videos(work.run, episode, event["video_files"], told))
                 return outcome
-            event = {**event, "what": "sent a trace that is not the one it wrote"}
         elif trace is not None:
             path.with_name(path.name + PARTIAL).write_bytes(trace)
         if self._setup is None:
@@ -237,6 +246,19 @@ class RayActors:
             worker=seat.name,
         )
         return self._losses.among(work, self._setup).outcome(work.instance(lease.key), lease.attempt, loss)
+
+    def _activities(self) -> list[WorkerActivity]:
+        """What the actors do, as far as it has been heard; waits for none of them."""
+        for seat in self._seats:
+            if seat.asked is not None and self._ray.wait([seat.asked], timeout=0)[0]:
+                # Of one that is gone its answer tells.
+                with contextlib.suppress(self._ray.exceptions.RayError):
+                    doing = cast("dict[str, Any]", self._ray.get(seat.asked))
+                    seat.phase, seat.since = doing["phase"], seat.asked_at - doing["seconds"]
+                seat.asked = None
+            if seat.asked is None and seat.actor is not None and seat.lease is not None:
+                seat.asked, seat.asked_at = seat.actor.doing.remote(), time.time()
+        return [*map(_activity_of, self._seats)]
 
     def _interrupt(self, work: Work) -> None:
         busy = [seat for seat in self._seats if seat.lease is not None]
@@ -253,27 +275,27 @@ class RayActors:
                 work.queue.release(lease)
 
     def _start(self, seat: _Seat) -> None:
-        # Two calls at a time: an episode, and the wish that it end.
+        # Three calls at a time: an episode, what is being done, and the wish that it end.
         actor_class = self._ray.remote(_Actor)
         seat.actor = actor_class.options(
-            num_cpus=self._options.cpus, num_gpus=self._options.gpus, max_concurrency=2
+            num_cpus=self._options.cpus, num_gpus=self._options.gpus, max_concurrency=3
         ).remote(self._recipe.to_dict(), self._python, attrs.asdict(self._limits.deadlines), seat.name)
         seat.episodes, seat.task = 0, None
 
     def _end(self, seat: _Seat) -> None:
-        actor, seat.actor, seat.answer = seat.actor, None, None
+        actor, seat.actor, seat.answer, seat.asked = seat.actor, None, None, None
         if actor is not None:
             self._ray.kill(actor)
 
 
 def _activity_of(seat: _Seat) -> WorkerActivity:
-    """What is known here of an actor: its phases stay on its node."""
+    """What is known here of an actor, as of the last time it was heard."""
     if seat.lease is None:
         return WorkerActivity(name=seat.name, episodes=seat.episodes)
     return WorkerActivity(
         name=seat.name,
-        phase="step",
-        since=seat.leased_at,
+        phase=seat.phase,
+        since=seat.since,
         key=seat.lease.key,
         attempt=seat.lease.attempt,
         attempt_since=seat.leased_at,
@@ -306,6 +328,9 @@ class _Actor:
 
     def run(self, instance: Mapping[str, Any], attempt: int) -> dict[str, Any]:
         return self._worker.run(instance, attempt)
+
+    def doing(self) -> dict[str, Any]:
+        return self._worker.doing()
 
     def recycle(self) -> None:
         self._worker.recycle()
@@ -352,6 +377,22 @@ def _refuse_silence(address: str | None) -> None:
         raise EvalError(
             f"no Ray cluster answers at {address}: {error}", fix="ray start --head, or --ray-address HOST:PORT"
         ) from error
+
+
+def _told(event: Mapping[str, Any], worker: str, trace: str, written: bytes) -> tuple[Outcome, VideoTally]:
+    """The outcome that an actor tells of, and its videos; its trace is named as it is here, and is what it says.
+
+    Raises:
+        GarbledEvent: One of them is none.
+    """
+    members: dict[str, Any] = {**event["outcome"], "worker": worker, "trace": trace}
+    try:
+        outcome = Outcome(**members)
+    except (TypeError, QueueError) as error:
+        raise GarbledEvent("sent an outcome that is none") from error
+    if f"sha256:{hashlib.sha256(written[: outcome.trace_bytes]).hexdigest()}" != outcome.trace_sha256:
+        raise GarbledEvent("sent a trace that is not the one it wrote")
+    return outcome, videos_of(event)
 
 
 def _store(path: Path, data: bytes, *, fsync: bool) -> None:

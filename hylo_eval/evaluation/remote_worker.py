@@ -1,4 +1,4 @@
-"""A worker on another machine: a supervisor beside it, its traces carried back as bytes.
+"""A worker on another machine: a supervisor beside it, its traces and videos carried back as bytes.
 
 The queue stays with the driver. What is remote is one seat: it starts the same worker process that a local run starts,
 holds the same deadlines, and writes into a folder of its own machine, so nodes need no disk in common.
@@ -6,6 +6,7 @@ holds the same deadlines, and writes into a folder of its own machine, so nodes 
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import tempfile
 import time
@@ -17,8 +18,10 @@ import attrs
 
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.errors import EvalError
+from hylo_eval.evaluation.activity import phase_of
+from hylo_eval.evaluation.carried_videos import take_videos
 from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP
-from hylo_eval.evaluation.phases import Deadlines
+from hylo_eval.evaluation.phases import IDLE, Deadlines
 from hylo_eval.evaluation.recipe import Recipe
 from hylo_eval.evaluation.supervisor import WorkerProcess
 from hylo_eval.evaluation.worker_events import DISTURBED, GarbledEvent, garbled_by
@@ -65,7 +68,11 @@ class RemoteWorker:
         return self._next_event(process)
 
     def run(self, instance: Mapping[str, Any], attempt: int) -> dict[str, Any]:
-        """Run an episode; the answer has its trace under ``trace_bytes`` (what there is of it, where it was lost)."""
+        """Run an episode.
+
+        The answer has its trace under ``trace_bytes`` (what there is of it, where it was lost), and the videos that are
+        kept of it under ``video_files``, by name.
+        """
         if self._process is None:
             event = self.set_up(None)
             if event["type"] != "ready":
@@ -80,12 +87,24 @@ class RemoteWorker:
             # Nobody here told it to stop: its own agent or simulator may have.
             self.recycle()
             event = dict[str, Any](type="lost", phase="step", what=TOLD_TO_STOP, words="", breached=False)
-        path = self._run.trace(episode_id(wanted.key, attempt))
+        name = episode_id(wanted.key, attempt)
+        videos = take_videos(self._run, name)
+        if event["type"] == "outcome":
+            event["video_files"] = videos
+        path = self._run.trace(name)
         for written in (path, path.with_name(path.name + PARTIAL)):
             if written.exists():
                 event["trace_bytes"] = written.read_bytes()
                 written.unlink()
         return event
+
+    def doing(self) -> dict[str, Any]:
+        """The phase of the worker, and for how many seconds it has been in it; asked while an episode runs."""
+        process, phase, seconds = self._process, IDLE, 0.0
+        if process is not None:
+            with contextlib.suppress(ValueError):  # it has ended meanwhile, and its memory is given back
+                phase, seconds = phase_of(process)
+        return {"phase": phase, "seconds": seconds}
 
     def interrupt(self) -> None:
         """Have the episode that runs end after its present step."""

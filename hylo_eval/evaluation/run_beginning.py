@@ -111,13 +111,20 @@ class RunBeginning:
             what = f"the run {self.run.run_id!r} cannot be continued: {error.message}"
             raise QueueError(what, fix=error.fix) from error
         try:
-            # After a power cut the last traces may be gone although their rows are there.
+            # After a power cut the last traces may be gone although their rows are there; somebody may have cleaned up.
+            self._make_episodes()
             queue.verify_recent(self.run.path)
             self._append_session()
         except BaseException:
             queue.close()
             raise
         return queue
+
+    def _make_episodes(self) -> None:
+        try:
+            self.run.episodes.mkdir(exist_ok=True)
+        except OSError as error:
+            raise EvalError(f"cannot make the folder {self.run.episodes}: {error.strerror}") from error
 
     def _never_began(self) -> bool:
         """Whether the folder is what a run leaves that ended before it had a queue: a kill, a full disk."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -87,8 +88,10 @@ class WorkerProcess:
         except OSError as error:
             os.close(self.events)
             self.board.close()
+            is_its_fault = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOEXEC)
             raise EvalError(
-                f"the interpreter {python!r} cannot be started: {error.strerror}", fix="choose one with --python"
+                f"the interpreter {python!r} cannot be started: {error.strerror}",
+                fix="choose one with --python" if is_its_fault else "fewer --workers, or a higher limit (ulimit -a)",
             ) from error
         finally:
             os.close(writer)

@@ -1,5 +1,8 @@
 """The group: help of every command, near names, exit codes."""
 
+import errno
+import os
+
 import click
 import pytest
 
@@ -129,3 +132,12 @@ def test_digests_are_cut_on_screen(capfd):
     """Twelve digits tell two apart; whatever else has so many digits stays."""
     exit_code(EvalError(f"sha256:{'a1' * 32} is not {'0' * 64}, {'b' * 65}"), debug=False)
     assert capfd.readouterr().err == f"error: sha256:{'a1' * 6}… is not {'0' * 12}…, {'b' * 65}\n"
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EAGAIN, errno.ENOMEM])
+def test_a_limit_of_the_system_is_no_fault_of_ours(number: int, capfd):
+    """Too many open files or processes, no memory: what was asked for is too much for this machine."""
+    assert exit_code(OSError(number, os.strerror(number)), debug=False) == 2
+    said = capfd.readouterr().err
+    assert f"a limit of this system is reached: {os.strerror(number)}" in said
+    assert "fault in Hylo" not in said

@@ -266,7 +266,7 @@ def test_a_worker_that_says_what_it_must_not_is_lost_and_the_run_goes_on(
 
 def test_outcomes_before_what_is_none_count(executed: Any) -> None:
     """They arrive together: the first is the episode's, what follows is nobody's."""
-    does = "outcome(command)\n        if command['number'] == 1: os.write(events, b'warning: x\\n'); time.sleep(60)"
+    does = "outcome(command)\n        if command['number'] == 1: os.write(events, b'warning: x\\n')"
     run = executed(EPISODES + does)
     run.execute()
     assert run.queue.counts()[State.DONE] == 4

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from hylo_eval import read_evallog, read_trace
+from hylo_eval.evaluation.activity import read_activities
 from hylo_eval.queue import RunQueue, State
+from hylo_eval.traces.layout import RunFolder, episode_id
 
 pytestmark = pytest.mark.ray
 
@@ -154,3 +156,48 @@ def test_an_address_where_no_cluster_answers_is_refused(folder: Path) -> None:
     assert done.returncode == 2
     assert "no Ray cluster answers at 127.0.0.1:1" in done.stderr
     assert not (folder / "runs").exists()
+
+
+PICTURES = """
+
+class Filmed(Slow):
+    observation_space = spaces.Dict({"camera": spaces.Box(0, 255, (16, 16, 3), np.uint8)})
+    def reset(self, *, seed=None, options=None):
+        _, info = super().reset(seed=seed, options=options)
+        return {"camera": np.zeros((16, 16, 3), np.uint8)}, info
+    def step(self, action):
+        _, *rest = super().step(action)
+        return {"camera": np.full((16, 16, 3), 200, np.uint8)}, *rest
+"""
+
+
+def test_videos_come_back_from_the_nodes_and_phases_are_seen(folder: Path, cluster: Any) -> None:
+    """One finished file an episode in the run's own folder; meanwhile ``status`` says what each actor does."""
+    (folder / "slow_env.py").write_text(MODULE + PICTURES)
+    (folder / "slow.toml").write_text(BENCHMARK.replace("slow_env:Slow", "slow_env:Filmed"))
+    cluster.add_node(num_cpus=2)
+    driver = subprocess.Popen(
+        arguments(
+            "ray", "--executor", "ray", "--ray-address", cluster.address, "--workers", "2", "--video", "all", "--json"
+        ),
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    phases: set[str] = set()
+    run = RunFolder(folder / "runs" / "ray")
+    while driver.poll() is None:
+        for activity in read_activities(run)[0]:
+            phases |= {worker.phase for worker in activity.workers if worker.key}
+        time.sleep(0.05)
+    output, errors = driver.communicate()
+    assert driver.returncode == 0, errors
+    assert json.loads(output)["videos"] == {"written": 12, "failed": 0, "first_error": ""}
+    with RunQueue.open(run.queue) as queue:
+        names = {f"{episode_id(result.key, result.attempt)}.camera.mp4" for result in queue.results()}
+    assert {path.name for path in run.videos.iterdir()} == names
+    assert all(path.stat().st_size for path in run.videos.iterdir())
+    # Each episode spends a second in its steps, and is looked at once a second.
+    assert "step" in phases
+    assert phases <= {"make", "reset", "open", "act", "filter", "step", "record", "close", "idle"}

@@ -157,3 +157,12 @@ def test_an_outcome_whose_trace_is_gone_is_pending_again(tmp_path: Path, begun: 
     )
     with closing(opened(record(tmp_path))) as queue:
         assert queue.counts() == {State.PENDING: 4, State.LEASED: 0, State.DONE: 0, State.ABSTAINED: 0}
+
+
+def test_a_run_whose_folder_of_traces_is_gone_goes_on(tmp_path: Path, begun: RunQueue) -> None:
+    """Else no episode of it could ever be run again."""
+    begun.close()
+    (tmp_path / "mine" / "episodes").rmdir()
+    with closing(opened(record(tmp_path))) as queue:
+        assert queue.counts()[State.PENDING] == 4
+    assert (tmp_path / "mine" / "episodes").is_dir()
