@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import shutil
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +15,10 @@ import attrs
 
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
+from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment
 from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.hiding import Launcher, hiding
+from hylo_eval.verify.execution.strays import adopting_orphans
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments, split_command
 from hylo_eval.verify.file_ops.resources import check_inside, resource_file, resource_path
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
@@ -114,7 +119,7 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
             _decimal_reference(case.expected)
     judge = resource_file(context.tests_dir, spec.special_judge, what="special judge") if spec.special_judge else None
     total = len(cases)
-    with hiding(_hidden_folder(context, spec, argv)) as launcher:
+    with adopting_orphans(), hiding(_hidden_folder(context, spec, argv)) as launcher:
         program = _Program(spec=spec, workspace=context.workspace, argv=argv, launcher=launcher)
         if spec.build:
             build = program.build(timeout_seconds=spec.per_case_timeout * total)
@@ -142,6 +147,16 @@ class _Program:
     workspace: Path
     argv: list[str]
     launcher: Launcher | None
+    environment: CommandEnvironment = attrs.field(factory=command_environment)
+
+    @cached_property
+    def path(self) -> str | None:
+        """Where the program is found, looked up once for all cases: after the build, which may have made it."""
+        folders = os.get_exec_path()
+        # What is named by a path is not searched for, and a folder may be relative to the workspace.
+        if os.sep in self.argv[0] or not all(map(os.path.isabs, folders)):
+            return None
+        return shutil.which(self.argv[0], path=os.pathsep.join(folders))
 
     def build(self, *, timeout_seconds: float) -> Completed:
         """Runs the build command.
@@ -151,7 +166,13 @@ class _Program:
         """
         argv = ["bash", "-lc", self.spec.build]
         try:
-            return run_command(argv, cwd=self.workspace, timeout_seconds=timeout_seconds, launcher=self.launcher)
+            return run_command(
+                argv,
+                cwd=self.workspace,
+                timeout_seconds=timeout_seconds,
+                environment=self.environment,
+                launcher=self.launcher,
+            )
         except OSError as error:
             raise GradingInfraError(f"bash cannot run in the workspace: {error}") from error
 
@@ -162,6 +183,8 @@ class _Program:
             cwd=self.workspace,
             timeout_seconds=self.spec.per_case_timeout,
             stdin=case.stdin,
+            environment=self.environment,
+            program=self.path,
             launcher=self.launcher,
         )
 
