@@ -56,9 +56,9 @@ class ModeEntry:
 
 
 MODES: Final[dict[Mode, ModeEntry]] = {
-    Mode.EXACT: ModeEntry("answer", "ExactSpec", "exact"),
-    Mode.NUMERIC: ModeEntry("answer", "NumericSpec", "numeric"),
-    Mode.MCQ: ModeEntry("answer", "McqSpec", "mcq"),
+    Mode.EXACT: ModeEntry("short_answer", "ExactSpec", "exact"),
+    Mode.NUMERIC: ModeEntry("short_answer", "NumericSpec", "numeric"),
+    Mode.MCQ: ModeEntry("short_answer", "McqSpec", "mcq"),
     Mode.MATH: ModeEntry("answer", "MathSpec", "math"),
     Mode.IFEVAL: ModeEntry("answer", "IfevalSpec", "ifeval"),
     Mode.JSON_SCHEMA: ModeEntry("answer", "JsonSchemaSpec", "json_schema"),
