@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from hylo_eval.verify.specs.execution import JunitSpec
+    from hylo_eval.verify.specs.suites import JunitSpec
 
 _COUNTS: Final = ("tests", "failures", "errors", "skipped")
 _SUITES: Final = frozenset({"testsuite", "testsuites"})

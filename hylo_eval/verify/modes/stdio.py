@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -125,6 +124,7 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
             build = program.build(timeout_seconds=spec.per_case_timeout * total)
             if not build.succeeded:
                 return zero("build_failed", stderr=build.stderr_tail, passed=0, total=total)
+        program = attrs.evolve(program, path=_program_path(argv[0]))  # after the build, which may have made it
         for index, case in enumerate(cases):
             failure = _grade_case(program, case, judge)
             if failure is not None:
@@ -139,24 +139,36 @@ def _hidden_folder(context: GradingContext, spec: StdioSpec, argv: list[str]) ->
     return None if any(path.resolve().is_relative_to(folder) for path in used) else folder
 
 
+def _program_path(name: str) -> str | None:
+    """Where a program is found, so that not every case searches for it; None to leave that to the start.
+
+    What is named by a path is not searched for, and a folder to search may be relative to the workspace.
+    """
+    folders = os.get_exec_path()
+    if os.sep in name or not all(map(os.path.isabs, folders)):
+        return None
+    return shutil.which(name, path=os.pathsep.join(folders))
+
+
 @attrs.frozen(kw_only=True)
 class _Program:
-    """The candidate's program, which never sees the folder of the cases where that can be helped."""
+    """The candidate's program, which never sees the folder of the cases where that can be helped.
+
+    Attributes:
+        spec: How it is run.
+        workspace: The folder it is run in.
+        argv: Its name and arguments.
+        launcher: What starts it with the folder of the cases hidden from it.
+        environment: The variables of all its runs.
+        path: Where it was found, if it was searched for.
+    """
 
     spec: StdioSpec
     workspace: Path
     argv: list[str]
     launcher: Launcher | None
     environment: CommandEnvironment = attrs.field(factory=command_environment)
-
-    @cached_property
-    def path(self) -> str | None:
-        """Where the program is found, looked up once for all cases: after the build, which may have made it."""
-        folders = os.get_exec_path()
-        # What is named by a path is not searched for, and a folder may be relative to the workspace.
-        if os.sep in self.argv[0] or not all(map(os.path.isabs, folders)):
-            return None
-        return shutil.which(self.argv[0], path=os.pathsep.join(folders))
+    path: str | None = None
 
     def build(self, *, timeout_seconds: float) -> Completed:
         """Runs the build command.

@@ -14,9 +14,10 @@ from hylo_eval.verify.specs.answer import (
     PredictedActionSpec,
     StructuredExactSpec,
 )
-from hylo_eval.verify.specs.execution import GotestSpec, JunitSpec, PytestSpec, ScriptSpec, StdioSpec
+from hylo_eval.verify.specs.execution import ScriptSpec, StdioSpec
 from hylo_eval.verify.specs.fields import SpecError
 from hylo_eval.verify.specs.short_answer import ExactSpec, McqSpec, NumericSpec
+from hylo_eval.verify.specs.suites import GotestSpec, JunitSpec, PytestSpec
 from hylo_eval.verify.verdict import InvalidTask
 
 json_values = st.recursive(
