@@ -7,13 +7,13 @@ import selectors
 import signal
 import subprocess
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import attrs
 
 from hylo_eval.verify.execution.deadline import Deadline
-from hylo_eval.verify.execution.environment import command_environment, command_user
-from hylo_eval.verify.execution.strays import MARKER_VARIABLE, adopting_orphans, child_processes, end_strays
+from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment, command_user
+from hylo_eval.verify.execution.strays import adopting_orphans, child_processes, end_strays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,9 +134,10 @@ def run_command(
     cwd: Path,
     timeout_seconds: float,
     stdin: bytes = b"",
-    environment: Mapping[str, str] | None = None,
+    environment: CommandEnvironment | Mapping[str, str] | None = None,
     candidate: bool = True,
     credentials: bool = False,
+    program: str | None = None,
     output_limit_bytes: int = OUTPUT_LIMIT_BYTES,
     channel: ReportChannel | None = None,
     launcher: Launcher | None = None,
@@ -151,10 +152,13 @@ def run_command(
         cwd: The working folder.
         timeout_seconds: Seconds of wall-clock time.
         stdin: Bytes for standard input, which then ends.
-        environment: Variables on top of this process's own.
+        environment: The variables, or those on top of this process's own; commands that run one after the
+            other may share theirs.
         candidate: Whether the command runs the candidate's code: it then runs as the user that is configured
             for candidates, if there is one.
-        credentials: Whether the command may see the judge's credentials.
+        credentials: Whether the command may see the judge's credentials, if its variables are made here.
+        program: Where the program named by ``argv`` was found before, so that it need not be searched for; if
+            it cannot be started from there, it is.
         output_limit_bytes: Most bytes kept of each stream.
         channel: A pipe that the command writes its report to.
         launcher: What starts the program with a folder hidden from it (:mod:`hylo_eval.verify.execution.hiding`).
@@ -164,35 +168,41 @@ def run_command(
         OSError: The program cannot be started.
         ValueError: An argument holds a NUL.
     """
-    marker = os.urandom(16).hex()
-    variables = command_environment({**(environment or {}), MARKER_VARIABLE: marker}, credentials=credentials)
+    if not isinstance(environment, CommandEnvironment):
+        environment = command_environment(environment, credentials=credentials)
     runner = command_user(candidate=candidate)
     deadline = Deadline.after(timeout_seconds)
     # Changing users takes the rights that a launcher has given up; so one or the other.
     start = subprocess.Popen[bytes] if launcher is None or runner.user is not None else launcher.popen
+    arguments: dict[str, Any] = {
+        "args": list(argv),
+        "cwd": cwd,
+        "env": environment.variables,
+        "stdin": subprocess.PIPE if stdin else subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "bufsize": 0,
+        "start_new_session": True,
+        "pass_fds": (channel.write_descriptor,) if channel else (),
+        "user": runner.user,
+        "group": runner.group,
+        "extra_groups": runner.extra_groups,
+    }
     with adopting_orphans():
         known = child_processes()
-        process = start(
-            args=list(argv),
-            cwd=cwd,
-            env=variables,
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=(channel.write_descriptor,) if channel else (),
-            user=runner.user,
-            group=runner.group,
-            extra_groups=runner.extra_groups,
-        )
+        try:
+            process = start(**arguments, executable=program)
+        except OSError:
+            if program is None:
+                raise
+            process = start(**arguments)
         if channel is not None:
             channel.close_writer()
         exchange = _Exchange(process, stdin, output_limit_bytes, channel)
         try:
             exchange.run(deadline)
         finally:
-            exchange.end(known, marker)
+            exchange.end(known, environment.marker)
     return exchange.completed()
 
 
@@ -204,7 +214,8 @@ class _Exchange:
     ) -> None:
         self._process = process
         self._unsent = memoryview(stdin)
-        self._selector = selectors.DefaultSelector()
+        self._selector = selectors.PollSelector()  # for a few descriptors and few turns cheaper than epoll
+        self._has_ended = False
         self._timed_out = False
         self._flooded = False
         self._streams = [_Stream(_descriptor(pipe), limit_bytes) for pipe in (process.stdout, process.stderr)]
@@ -239,10 +250,7 @@ class _Exchange:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
-        if self._process_descriptor is not None:
-            self._selector.unregister(self._process_descriptor)
-            os.close(self._process_descriptor)
-            self._process_descriptor = None
+        self._close_process_descriptor()
         self._process.wait()
         end_strays(known=known, marker=marker, session=self._process.pid)
         while self._reading() and not self._flooded and self._serve(0.0):
@@ -268,10 +276,20 @@ class _Exchange:
 
     def _ended(self) -> bool:
         """Whether the process has ended; it is not reaped, so that its number stays its own."""
-        try:
-            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:  # The embedding program ignores SIGCHLD: the kernel reaped it.
-            return True
+        if not self._has_ended and self._process_descriptor is None:
+            try:
+                state = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:  # The embedding program ignores SIGCHLD: the kernel reaped it.
+                self._has_ended = True
+            else:
+                self._has_ended = state is not None
+        return self._has_ended
+
+    def _close_process_descriptor(self) -> None:
+        if self._process_descriptor is not None:
+            self._selector.unregister(self._process_descriptor)
+            os.close(self._process_descriptor)
+            self._process_descriptor = None
 
     def _reading(self) -> bool:
         return any(isinstance(key.data, _Stream) for key in self._selector.get_map().values())
@@ -285,13 +303,12 @@ class _Exchange:
                 if not key.data.read():
                     self._selector.unregister(key.fd)
                 self._flooded = self._flooded or key.data.flooded
-            elif key.fd != self._process_descriptor:
+            elif key.fd == self._process_descriptor:
+                self._has_ended = True
+                self._close_process_descriptor()
+            else:
                 served = True
                 self._send()
-        if self._process_descriptor is not None and self._ended():
-            self._selector.unregister(self._process_descriptor)
-            os.close(self._process_descriptor)
-            self._process_descriptor = None
         return served
 
     def _send(self) -> None:

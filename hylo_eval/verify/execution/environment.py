@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import attrs
 
 from hylo_eval.verify.verdict import GradingInfraError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 CANDIDATE_USER_VARIABLE = "HYLO_VERIFY_USER"
 """Names the user that runs the candidate's commands; needs root. Files of the grader that this user cannot
 read, the hidden cases among them, are then out of the candidate's reach."""
 
-_CREDENTIAL_PREFIX = "VERIFYIT_JUDGE_"
+MARKER_VARIABLE = "HYLO_VERIFY_RUN"
+"""The environment variable that marks the processes of one command."""
+
+_CREDENTIAL_PREFIX = b"VERIFYIT_JUDGE_"
 
 
-def command_environment(extra: Mapping[str, str], *, credentials: bool) -> dict[str, str]:
-    """The environment of a command.
+@attrs.frozen
+class CommandEnvironment:
+    """The variables of one command, or of several that run one after the other.
+
+    Attributes:
+        variables: Names and values as the kernel takes them.
+        marker: The value of :data:`MARKER_VARIABLE` among them; nobody else's processes carry it.
+    """
+
+    variables: Mapping[bytes, bytes] = attrs.field(repr=False)
+    marker: str
+
+
+def command_environment(extra: Mapping[str, str] | None = None, *, credentials: bool = False) -> CommandEnvironment:
+    """The environment of a command, with a new marker.
 
     Args:
         extra: Variables set on top of this process's own.
         credentials: Whether the command may see the judge's credentials.
     """
-    inherited = {
-        name: value for name, value in os.environ.items() if credentials or not name.startswith(_CREDENTIAL_PREFIX)
-    }
-    return {**inherited, **extra}
+    variables = dict(os.environb)
+    if not credentials:
+        for name in [name for name in variables if name.startswith(_CREDENTIAL_PREFIX)]:
+            del variables[name]
+    for name, value in (extra or {}).items():
+        variables[os.fsencode(name)] = os.fsencode(value)
+    marker = os.urandom(16).hex()
+    variables[MARKER_VARIABLE.encode()] = marker.encode()
+    return CommandEnvironment(variables, marker)
 
 
 @attrs.frozen(kw_only=True)

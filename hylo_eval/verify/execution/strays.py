@@ -24,13 +24,11 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from hylo_eval.verify.execution.environment import MARKER_VARIABLE
 from hylo_eval.verify.execution.hiding import runs_alone
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
-
-MARKER_VARIABLE = "HYLO_VERIFY_RUN"
-"""The environment variable that marks the processes of one command."""
 
 STRAY_DEADLINE_SECONDS = 5.0
 """How long strays are hunted after a command; a fork bomb may win beyond it."""
@@ -133,7 +131,7 @@ def end_strays(*, known: frozenset[int], marker: str, session: int) -> int:
 
     Args:
         known: Children of this process that are not the command's; they stay.
-        marker: The command's value of :data:`MARKER_VARIABLE`.
+        marker: The command's value of :data:`~hylo_eval.verify.execution.environment.MARKER_VARIABLE`.
         session: The session that the command led; all in it are the command's.
 
     Returns:

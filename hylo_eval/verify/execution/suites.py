@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hylo_eval.verify.execution.deadline import Deadline
     from hylo_eval.verify.modes.grader import GradingContext
-    from hylo_eval.verify.specs.execution import TestSuiteSpec
+    from hylo_eval.verify.specs.suites import TestSuiteSpec
 
 
 def absolute_paths(context: GradingContext) -> GradingContext:

@@ -25,6 +25,7 @@ MAX_REPORT_BYTES = 64 * 1024 * 1024
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ_CHUNK_BYTES = 1024 * 1024
+_SMALLEST_READ_BYTES = 4096
 
 
 class UnreadableReason(StrEnum):
@@ -110,7 +111,8 @@ def _read_entry(name: str, folder: int | None, asked: Path, limit_bytes: int) ->
         # The file may still grow while it is read: its size at the start bounds nothing.
         content = bytearray()
         while len(content) <= limit_bytes:
-            chunk = os.read(descriptor, min(_READ_CHUNK_BYTES, limit_bytes + 1 - len(content)))
+            expected = max(status.st_size - len(content) + 1, _SMALLEST_READ_BYTES)
+            chunk = os.read(descriptor, min(expected, _READ_CHUNK_BYTES, limit_bytes + 1 - len(content)))
             if not chunk:
                 return bytes(content)
             content += chunk

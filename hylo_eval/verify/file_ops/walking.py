@@ -35,7 +35,7 @@ def files_matching(root: Path, pattern: str) -> list[str]:
     bounded readers refuse those.
     """
     wanted = PurePosixPath(pattern).parts
-    return sorted(path for path in _files_below(root) if _matches(PurePosixPath(path).parts, wanted))
+    return sorted(path for path in _files_below(root) if _matches(path.split("/"), wanted))
 
 
 def _files_below(root: Path) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _files_below(root: Path) -> Iterator[str]:
     while pending:
         folder = pending.pop()
         try:
-            entries = list(os.scandir(root / folder))
+            entries = list(os.scandir(root / folder if folder else root))
         except OSError:
             # Gone, not ours to read, or nested beyond the longest path: no report can be read there either.
             continue

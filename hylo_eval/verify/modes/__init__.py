@@ -56,9 +56,9 @@ class ModeEntry:
 
 
 MODES: Final[dict[Mode, ModeEntry]] = {
-    Mode.EXACT: ModeEntry("answer", "ExactSpec", "exact"),
-    Mode.NUMERIC: ModeEntry("answer", "NumericSpec", "numeric"),
-    Mode.MCQ: ModeEntry("answer", "McqSpec", "mcq"),
+    Mode.EXACT: ModeEntry("short_answer", "ExactSpec", "exact"),
+    Mode.NUMERIC: ModeEntry("short_answer", "NumericSpec", "numeric"),
+    Mode.MCQ: ModeEntry("short_answer", "McqSpec", "mcq"),
     Mode.MATH: ModeEntry("answer", "MathSpec", "math"),
     Mode.IFEVAL: ModeEntry("answer", "IfevalSpec", "ifeval"),
     Mode.JSON_SCHEMA: ModeEntry("answer", "JsonSchemaSpec", "json_schema"),
@@ -68,9 +68,9 @@ MODES: Final[dict[Mode, ModeEntry]] = {
     Mode.PREDICTED_ACTION: ModeEntry("answer", "PredictedActionSpec", "predicted_action"),
     Mode.REASONING_GYM: ModeEntry("answer", "ReasoningGymSpec", "reasoning_gym"),
     Mode.STDIO: ModeEntry("execution", "StdioSpec", "stdio"),
-    Mode.PYTEST: ModeEntry("execution", "PytestSpec", "pytest"),
-    Mode.JUNIT: ModeEntry("execution", "JunitSpec", "junit"),
-    Mode.GOTEST: ModeEntry("execution", "GotestSpec", "gotest"),
+    Mode.PYTEST: ModeEntry("suites", "PytestSpec", "pytest"),
+    Mode.JUNIT: ModeEntry("suites", "JunitSpec", "junit"),
+    Mode.GOTEST: ModeEntry("suites", "GotestSpec", "gotest"),
     Mode.JUDGE: ModeEntry("judge", "JudgeSpec", "judge"),
     Mode.SCRIPT: ModeEntry("execution", "ScriptSpec", "script"),
     Mode.STRUCTURE_CLOSURE: ModeEntry("answer", "StructureClosureSpec", "structure_closure"),

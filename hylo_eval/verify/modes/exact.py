@@ -17,7 +17,7 @@ from hylo_eval.verify.specs.base import EmptyOutput
 from hylo_eval.verify.verdict import InvalidTask, Reward, scored, zero
 
 if TYPE_CHECKING:
-    from hylo_eval.verify.specs.answer import ExactSpec
+    from hylo_eval.verify.specs.short_answer import ExactSpec
 
 MAX_SHOWN_CHARACTERS: Final = 400
 

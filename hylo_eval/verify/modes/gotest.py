@@ -27,7 +27,7 @@ from hylo_eval.verify.spec import decode_json
 from hylo_eval.verify.verdict import GradingInfraError, Reward
 
 if TYPE_CHECKING:
-    from hylo_eval.verify.specs.execution import GotestSpec
+    from hylo_eval.verify.specs.suites import GotestSpec
 
 _TERMINAL_ACTIONS: Final = frozenset({"pass", "fail", "skip"})
 

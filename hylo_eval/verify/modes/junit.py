@@ -7,7 +7,6 @@ short by a crash is thereby told from a small one.
 
 from __future__ import annotations
 
-import io
 import os
 from contextlib import suppress
 from pathlib import PurePosixPath
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from hylo_eval.verify.specs.execution import JunitSpec
+    from hylo_eval.verify.specs.suites import JunitSpec
 
 _COUNTS: Final = ("tests", "failures", "errors", "skipped")
 _SUITES: Final = frozenset({"testsuite", "testsuites"})
@@ -74,18 +73,20 @@ def parse_report(content: bytes) -> dict[str, bool]:
     """
     defused: Any = import_extra("defusedxml.ElementTree", extra="schema")
     seen = _Counts()
-    opened: list[_Counts] = []
     outcomes: dict[str, bool] = {}
     try:
-        for event, element in defused.iterparse(io.BytesIO(content), events=("start", "end")):
-            if event == "start":
-                if element.tag in _SUITES:
-                    opened.append(attrs.evolve(seen))
-            elif element.tag in _SUITES:
-                _check_counts(element.attrib, seen, opened.pop())
-                element.clear()
+        # A suite comes up twice: before what it holds, and with the counts of then, after it.
+        pending: list[tuple[Any, _Counts | None]] = [(defused.fromstring(content), None)]
+        while pending:
+            element, before = pending.pop()
+            if before is not None:
+                _check_counts(element.attrib, seen, before)
+                continue
+            if element.tag in _SUITES:
+                pending.append((element, attrs.evolve(seen)))
             elif element.tag == "testcase":
                 _add_case(element, seen, outcomes)
+            pending.extend((child, None) for child in reversed(element))
     except (SyntaxError, ValueError, LookupError) as error:
         raise GradingInfraError(f"a JUnit report is malformed: {type(error).__name__}: {error}") from error
     return outcomes

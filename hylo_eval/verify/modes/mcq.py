@@ -14,7 +14,7 @@ from hylo_eval.verify.modes.grader import AnswerGrader, Resources
 from hylo_eval.verify.verdict import InvalidTask, Reward, scored, zero
 
 if TYPE_CHECKING:
-    from hylo_eval.verify.specs.answer import McqSpec
+    from hylo_eval.verify.specs.short_answer import McqSpec
 
 LETTERS: Final = string.ascii_uppercase
 

@@ -18,7 +18,7 @@ from hylo_eval.verify.numeric_literals import NumericAnswerError, numeric_answer
 from hylo_eval.verify.verdict import InvalidTask, Reward, scored, zero
 
 if TYPE_CHECKING:
-    from hylo_eval.verify.specs.answer import NumericSpec
+    from hylo_eval.verify.specs.short_answer import NumericSpec
 
 
 @lru_cache(maxsize=256)

@@ -43,7 +43,7 @@ from hylo_eval.verify.pytest_runs.messages import (
     check_summary,
     parse_messages,
 )
-from hylo_eval.verify.specs.execution import IdMatching, PytestSpec
+from hylo_eval.verify.specs.suites import IdMatching, PytestSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, zero
 
 _OWN_ARGUMENTS: Final = (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import shutil
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final
@@ -12,8 +14,10 @@ import attrs
 
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
+from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment
 from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.hiding import Launcher, hiding
+from hylo_eval.verify.execution.strays import adopting_orphans
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments, split_command
 from hylo_eval.verify.file_ops.resources import check_inside, resource_file, resource_path
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
@@ -114,12 +118,13 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
             _decimal_reference(case.expected)
     judge = resource_file(context.tests_dir, spec.special_judge, what="special judge") if spec.special_judge else None
     total = len(cases)
-    with hiding(_hidden_folder(context, spec, argv)) as launcher:
+    with adopting_orphans(), hiding(_hidden_folder(context, spec, argv)) as launcher:
         program = _Program(spec=spec, workspace=context.workspace, argv=argv, launcher=launcher)
         if spec.build:
             build = program.build(timeout_seconds=spec.per_case_timeout * total)
             if not build.succeeded:
                 return zero("build_failed", stderr=build.stderr_tail, passed=0, total=total)
+        program = attrs.evolve(program, path=_program_path(argv[0]))  # after the build, which may have made it
         for index, case in enumerate(cases):
             failure = _grade_case(program, case, judge)
             if failure is not None:
@@ -134,14 +139,36 @@ def _hidden_folder(context: GradingContext, spec: StdioSpec, argv: list[str]) ->
     return None if any(path.resolve().is_relative_to(folder) for path in used) else folder
 
 
+def _program_path(name: str) -> str | None:
+    """Where a program is found, so that not every case searches for it; None to leave that to the start.
+
+    What is named by a path is not searched for, and a folder to search may be relative to the workspace.
+    """
+    folders = os.get_exec_path()
+    if os.sep in name or not all(map(os.path.isabs, folders)):
+        return None
+    return shutil.which(name, path=os.pathsep.join(folders))
+
+
 @attrs.frozen(kw_only=True)
 class _Program:
-    """The candidate's program, which never sees the folder of the cases where that can be helped."""
+    """The candidate's program, which never sees the folder of the cases where that can be helped.
+
+    Attributes:
+        spec: How it is run.
+        workspace: The folder it is run in.
+        argv: Its name and arguments.
+        launcher: What starts it with the folder of the cases hidden from it.
+        environment: The variables of all its runs.
+        path: Where it was found, if it was searched for.
+    """
 
     spec: StdioSpec
     workspace: Path
     argv: list[str]
     launcher: Launcher | None
+    environment: CommandEnvironment = attrs.field(factory=command_environment)
+    path: str | None = None
 
     def build(self, *, timeout_seconds: float) -> Completed:
         """Runs the build command.
@@ -151,7 +178,13 @@ class _Program:
         """
         argv = ["bash", "-lc", self.spec.build]
         try:
-            return run_command(argv, cwd=self.workspace, timeout_seconds=timeout_seconds, launcher=self.launcher)
+            return run_command(
+                argv,
+                cwd=self.workspace,
+                timeout_seconds=timeout_seconds,
+                environment=self.environment,
+                launcher=self.launcher,
+            )
         except OSError as error:
             raise GradingInfraError(f"bash cannot run in the workspace: {error}") from error
 
@@ -162,6 +195,8 @@ class _Program:
             cwd=self.workspace,
             timeout_seconds=self.spec.per_case_timeout,
             stdin=case.stdin,
+            environment=self.environment,
+            program=self.path,
             launcher=self.launcher,
         )
 

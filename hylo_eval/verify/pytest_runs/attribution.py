@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hylo_eval.verify.modes.grader import GradingContext
-    from hylo_eval.verify.specs.execution import PytestSpec
+    from hylo_eval.verify.specs.suites import PytestSpec
 
 
 def trusted_files(spec: PytestSpec, context: GradingContext) -> frozenset[Path]:

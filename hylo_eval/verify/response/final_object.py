@@ -103,7 +103,7 @@ def final_text(reader: ResponseReader) -> tuple[str | None, Mapping[object, obje
         return None, None
     text = stripped[start:]
     payload = reader.mapping(text)
-    has_key = payload is not None and any(key in payload for key in KEYS)
+    has_key = payload is not None and ("answer" in payload or "annotation" in payload)
     if start > 0 and "{" in stripped[:start] and reader.braces.is_nested(start, has_key=has_key):
         return None, None
     return text, payload

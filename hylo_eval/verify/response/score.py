@@ -189,8 +189,9 @@ def score_trace_response_detailed(
     prediction = recover_prediction(reader, response_format)
     legacy = legacy_strict_scorer if options.answer_scoring == "legacy_strict" else None
     answer, answer_reason = _score_answer(prediction, response, truth, legacy, parser)
-    annotation = AnnotationScore(0.0, "there is no annotation")
-    if prediction.annotation is not None:
+    if prediction.annotation is None:
+        annotation = AnnotationScore(0.0, "there is no annotation")
+    else:
         value = prediction.annotation
         kind = ANNOTATION_KINDS.get(annotation_type(annotation_gt))
         if kind is not None:

@@ -81,6 +81,9 @@ def final_object_start(text: str) -> int:
     """
     if not text.endswith("}"):
         return -1
+    last = text.rfind("{")
+    if text.find("}", last) == len(text) - 1 and _is_plain(text, last):
+        return last
     reversed_text = text[::-1]
     position = depth = len(text) - len(text.rstrip("}"))
     while token := _REVERSED_TO_BRACES.match(reversed_text, position):
@@ -94,6 +97,11 @@ def final_object_start(text: str) -> int:
         else:
             depth -= position - start
     return -1
+
+
+def _is_plain(text: str, start: int) -> bool:
+    """Whether every string from a position on is closed there: its quotes are even, on one line, none escaped."""
+    return text.find("\\", start) < 0 and text.find("\n", start) < 0 and text.count('"', start) % 2 == 0
 
 
 class BraceScan:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from hylo_eval.verify.candidate import IN_PROCESS_MODES, candidate_spec, grade_candidate
 from hylo_eval.verify.modes import Mode
-from hylo_eval.verify.specs.answer import FunctionCall, McqSpec
-from hylo_eval.verify.specs.execution import PytestSpec
+from hylo_eval.verify.specs.answer import FunctionCall
+from hylo_eval.verify.specs.short_answer import McqSpec
+from hylo_eval.verify.specs.suites import PytestSpec
 from hylo_eval.verify.verdict import InvalidTask, Reward, Status, malformation
 
 SEED_MODES = {

@@ -6,7 +6,8 @@ from importlib import import_module
 import pytest
 
 from hylo_eval.verify.grade import grade, grade_file, load_spec, read_answer
-from hylo_eval.verify.specs.answer import ExactSpec, JsonSchemaSpec, McqSpec
+from hylo_eval.verify.specs.answer import JsonSchemaSpec
+from hylo_eval.verify.specs.short_answer import ExactSpec, McqSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, Status, scored
 
 grade_module = import_module("hylo_eval.verify.grade")  # the package's attribute is the function

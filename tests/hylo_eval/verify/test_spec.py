@@ -9,16 +9,15 @@ from hylo_eval.verify.modes import MODES, Mode, mode_of, spec_type
 from hylo_eval.verify.spec import parse_spec, render_spec, spec_from_table
 from hylo_eval.verify.specs.answer import (
     Constraint,
-    ExactSpec,
     FunctionCall,
     IfevalSpec,
-    McqSpec,
-    NumericSpec,
     PredictedActionSpec,
     StructuredExactSpec,
 )
-from hylo_eval.verify.specs.execution import GotestSpec, JunitSpec, PytestSpec, ScriptSpec, StdioSpec
+from hylo_eval.verify.specs.execution import ScriptSpec, StdioSpec
 from hylo_eval.verify.specs.fields import SpecError
+from hylo_eval.verify.specs.short_answer import ExactSpec, McqSpec, NumericSpec
+from hylo_eval.verify.specs.suites import GotestSpec, JunitSpec, PytestSpec
 from hylo_eval.verify.verdict import InvalidTask
 
 json_values = st.recursive(

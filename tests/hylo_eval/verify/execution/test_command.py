@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hylo_eval.verify.execution.command import ReportChannel, run_command
-from hylo_eval.verify.execution.environment import CANDIDATE_USER_VARIABLE
+from hylo_eval.verify.execution.environment import CANDIDATE_USER_VARIABLE, MARKER_VARIABLE, command_environment
 from hylo_eval.verify.execution.strays import child_processes
 from hylo_eval.verify.verdict import GradingInfraError
 
@@ -182,6 +182,34 @@ def test_missing_program(tmp_path):
     """A program that does not exist raises, because only the caller knows whose fault that is."""
     with pytest.raises(FileNotFoundError):
         run_command(["no-such-program-here"], cwd=tmp_path, timeout_seconds=1.0)
+
+
+def test_a_program_is_started_where_it_was_found(tmp_path):
+    """A place found before is used as it is, and searched for again when nothing can be started there."""
+    found = tmp_path / "true"
+    found.write_text("#!/bin/sh\nexit 5\n")
+    found.chmod(0o755)
+    assert run_command(["true"], cwd=tmp_path, timeout_seconds=30.0, program=str(found)).exit_code == 5
+    found.unlink()
+    assert run_command(["true"], cwd=tmp_path, timeout_seconds=30.0, program=str(found)).exit_code == 0
+
+
+def test_commands_share_an_environment(tmp_path, monkeypatch):
+    """An environment made once serves several commands: the same variables, the same marker, no credentials."""
+    monkeypatch.setenv("VERIFYIT_JUDGE_API_KEY", "secret")
+    environment = command_environment({"TRAY": "left\udce9"})
+    names = (b"TRAY", MARKER_VARIABLE.encode(), b"VERIFYIT_JUDGE_API_KEY")
+    code = f"import os; os.write(1, b' '.join(os.environb.get(name, b'none') for name in {names}))"
+    said = [python(code, tmp_path, environment=environment).stdout for _ in range(2)]
+    assert said[0] == said[1] == b"left\xe9 %s none" % environment.marker.encode()
+    assert command_environment().marker != environment.marker
+
+
+def test_without_process_descriptors(tmp_path, monkeypatch):
+    """Where the system has no process descriptors, a command's end is seen and its deadline holds all the same."""
+    monkeypatch.delattr(os, "pidfd_open")
+    assert python("print(1); raise SystemExit(3)", tmp_path).exit_code == 3
+    assert python("import time; time.sleep(60)", tmp_path, timeout_seconds=0.3).timed_out
 
 
 def test_credentials_are_withheld(tmp_path, monkeypatch):

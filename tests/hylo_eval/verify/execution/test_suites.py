@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hylo_eval.verify.execution.deadline import Deadline, check_timeout
 from hylo_eval.verify.execution.suites import grade_required_ids, is_workspace_program, split_command
-from hylo_eval.verify.specs.execution import GotestSpec
+from hylo_eval.verify.specs.suites import GotestSpec
 from hylo_eval.verify.verdict import InvalidTask
 
 ids = st.sampled_from("abcdef")

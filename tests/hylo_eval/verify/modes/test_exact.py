@@ -5,7 +5,7 @@ import pytest
 from hylo_eval.verify.candidate import candidate_spec, grade_candidate
 from hylo_eval.verify.modes.exact import grade_exact_output
 from hylo_eval.verify.modes.grader import ResourceTable
-from hylo_eval.verify.specs.answer import ExactSpec
+from hylo_eval.verify.specs.short_answer import ExactSpec
 from hylo_eval.verify.verdict import InvalidTask
 
 NO_FILES = ResourceTable({})

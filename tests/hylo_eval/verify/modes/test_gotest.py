@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hylo_eval.verify.modes.gotest import grade_gotest, parse_events
 from hylo_eval.verify.modes.grader import GradingContext
-from hylo_eval.verify.specs.execution import GotestSpec
+from hylo_eval.verify.specs.suites import GotestSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Status
 
 PACKAGE = "example.com/arm"

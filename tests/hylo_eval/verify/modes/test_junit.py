@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hylo_eval.verify.file_ops.removal import remove_folder
 from hylo_eval.verify.modes.grader import GradingContext
 from hylo_eval.verify.modes.junit import grade_junit, parse_report
-from hylo_eval.verify.specs.execution import JunitSpec
+from hylo_eval.verify.specs.suites import JunitSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Status
 
 PYTHON = shlex.quote(sys.executable)

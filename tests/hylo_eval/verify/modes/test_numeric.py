@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hylo_eval.verify.candidate import candidate_spec, grade_candidate
 from hylo_eval.verify.modes.numeric import grade_numeric_candidate_float, grade_numeric_value
-from hylo_eval.verify.specs.answer import NumericSpec
+from hylo_eval.verify.specs.short_answer import NumericSpec
 from hylo_eval.verify.verdict import InvalidTask, Status
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hylo_eval.verify.modes.grader import GradingContext
 from hylo_eval.verify.modes.pytest import grade_pytest, match_unique_prefixes
-from hylo_eval.verify.specs.execution import PytestSpec
+from hylo_eval.verify.specs.suites import PytestSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Status
 
 TESTS = (

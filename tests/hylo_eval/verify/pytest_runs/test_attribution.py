@@ -5,7 +5,7 @@ import pytest
 from hylo_eval.verify.modes.grader import GradingContext
 from hylo_eval.verify.pytest_runs.attribution import Attribution, missing_test_dependencies, trusted_files
 from hylo_eval.verify.pytest_runs.messages import Failure, FailureKind
-from hylo_eval.verify.specs.execution import PytestSpec
+from hylo_eval.verify.specs.suites import PytestSpec
 
 
 def failure(kind="error", filename="", missing="", module=""):

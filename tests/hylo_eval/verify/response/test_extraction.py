@@ -9,6 +9,7 @@ from hylo_eval.verify import (
     extract_trace_answer_for_scoring,
     extract_trace_prediction,
 )
+from hylo_eval.verify.response import spans
 from hylo_eval.verify.response.spans import (
     BraceScan,
     code_blocks,
@@ -133,3 +134,12 @@ def test_leaving_out_keyless_braces_loses_no_key(text):
     quick = BraceScan(text, with_key_only=True).objects()
     assert set(quick) <= set(full)
     assert {item for item in full if '"answer":' in item} <= set(quick)
+
+
+@given(st.text(st.sampled_from('{}"\\\n,x'), max_size=16).map(lambda text: text + "}"))
+def test_an_object_without_objects_inside_is_found_as_any_other(text):
+    """The short way to the start of a flat object leads where the scan from the end leads."""
+    start = final_object_start(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spans, "_is_plain", lambda *_: False)
+        assert final_object_start(text) == start

@@ -98,16 +98,29 @@ def test_leaving_columns_out_changes_nothing(many, few):
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), size=st.integers(40, 90), spread=st.sampled_from([3, 40, 900]))
-def test_the_reduced_cost_keeps_the_optimum(scale, seed, size, spread):
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(78, 120), spread=st.sampled_from([3, 40, 900]))
+def test_prices_keep_the_optimum(scale, seed, size, spread):
     """Whatever is contested, the assignment costs what scipy's optimum of the plain matrix costs."""
     draw = np.random.default_rng(seed)
     points = [(draw.integers(0, spread, (size, 2)) * scale).tolist() for _ in range(2)]
     cost, _ = matching._cost_matrix("point", *(read_items("point", side) for side in points), 30.0)
     rows, columns = optimize.linear_sum_assignment(cost)
-    chosen = matching._assign(cost.copy())
+    chosen = matching._assign(cost.copy(), is_distance=True)
     assert sorted(chosen.tolist()) == list(range(size))
     assert cost[rows, chosen].sum() == pytest.approx(cost[rows, columns].sum(), rel=1e-12, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e12, 1e200])
+def test_an_item_far_away_costs_the_others_no_digits(far):
+    """Prices beyond the picture's own size are not used: the crowded rest is assigned as without them."""
+    draw = np.random.default_rng(1)
+    points = [draw.integers(0, 500, (100, 2)).astype(float) for _ in range(2)]
+    points[0][0] += far
+    cost, _ = matching._cost_matrix("point", *(read_items("point", side.tolist()) for side in points), 30.0)
+    assert len(set(cost.argmin(axis=1).tolist())) < matching._CONTESTED * len(cost)
+    rows, columns = optimize.linear_sum_assignment(cost)
+    chosen = matching._assign(cost.copy(), is_distance=True)
+    assert cost[rows, chosen][1:].sum() == pytest.approx(cost[rows, columns][1:].sum(), abs=1e-9)
 
 
 @pytest.mark.parametrize("count", [3, 60])
