@@ -135,7 +135,7 @@ class _TraceReader:
         if Path(sample.trace).parts[:-1] != ("episodes",) or not path.resolve().is_relative_to(self._run.path):
             return None, [f"names the trace {sample.trace!r}, which is not in its folder"]
         try:
-            trace = read_trace(path)
+            trace = read_trace(path, by_column=True)
         except TraceError as error:
             return None, [
                 f"has an unreadable trace: {path.name}{f':{error.line}' if error.line else ''}: {error.reason}"

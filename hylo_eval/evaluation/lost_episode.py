@@ -168,7 +168,7 @@ def _outcome_of_finished(instance: TaskInstance, attempt: int, run: RunFolder, l
     path = run.trace(episode_id(instance.key, attempt))
     if not path.exists():
         return None
-    trace = read_trace(path)
+    trace = read_trace(path, by_column=True)
     if trace.end is None:
         return None
     return Outcome(
@@ -178,7 +178,7 @@ def _outcome_of_finished(instance: TaskInstance, attempt: int, run: RunFolder, l
         trace_bytes=path.stat().st_size,
         steps=trace.end.steps,
         success=trace.end.success_once,
-        disagreements=sum(step.disagreement for step in trace.steps),
+        disagreements=sum(trace.column("disagreement")),
         error=describe_failure(trace.errors[-1]) if trace.errors else "",
         started_at=loss.started_at,
         seconds=time.time() - loss.started_at,
