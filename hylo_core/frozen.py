@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from hylo_core.canonical import LEAVES, check_json, describe, is_flat
 from hylo_core.errors import ContractError
@@ -58,6 +58,10 @@ class FrozenMapping(Mapping[str, V_co]):
         return (type(self), (self._members,))
 
 
+_EMPTY: Final = FrozenMapping[Any]()
+"""What most members are: nothing to check, and one for all since nobody can change it."""
+
+
 def freeze(value: Any, path: str = "") -> Any:
     """A deeply immutable copy of a JSON value: lists become tuples, mappings become frozen.
 
@@ -74,6 +78,8 @@ def freeze_mapping(path: str) -> Any:
     def convert(value: object) -> FrozenMapping[Any]:
         if not isinstance(value, Mapping):
             raise ContractError(f"must be a mapping, not {describe(value)}", path=path)
+        if not value:
+            return _EMPTY
         members = cast("Mapping[str, Any]", value)
         return FrozenMapping(members) if is_flat(members) else freeze(members, path)
 

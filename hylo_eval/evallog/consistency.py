@@ -50,19 +50,26 @@ class Contradiction:
 
 
 class LogContradiction(EvalError):
-    """A log whose numbers contradict each other; exit code 2.
+    """A log whose numbers contradict each other, or the manifest of the run it lies in; exit code 2.
 
     Attributes:
         source: The file.
         contradictions: All of them, in the log's order.
     """
 
-    def __init__(self, source: str, contradictions: Sequence[Contradiction], *, fix: str = "") -> None:
+    def __init__(
+        self,
+        source: str,
+        contradictions: Sequence[Contradiction],
+        *,
+        remark: str = "one was changed later",
+        fix: str = "",
+    ) -> None:
         self.source = source
         self.contradictions = tuple(contradictions)
         more = f" (and {len(contradictions) - 1} more)" if len(contradictions) > 1 else ""
         super().__init__(
-            f"{source}: {contradictions[0].words}{more}; one was changed later",
+            f"{source}: {contradictions[0].words}{more}; {remark}",
             fix=fix or "hylo-eval rescore RUN makes a new log of the traces",
         )
 

@@ -49,7 +49,7 @@ def episode_facts(trace: EpisodeTrace) -> EpisodeFacts:
         started_at=_text(trace.start.volatile.get("started_at")),
         finished_at=_text(trace.end.volatile.get("finished_at")) if trace.end else "",
         replies=reply_histogram(trace),
-        disagreement=True in [step.disagreement for step in trace.steps],
+        disagreement=True in trace.column("disagreement"),
     )
 
 

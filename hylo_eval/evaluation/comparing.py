@@ -16,6 +16,7 @@ from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeStatus, Episode
 from hylo_eval.compare.agent_labels import settings_of
 from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidence, Start
 from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.evallog.belonging import IMPORTED, foreign_members
 from hylo_eval.evallog.consistency import find_contradictions
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.finished_episodes import declared_keys, finished_samples
@@ -34,8 +35,6 @@ from hylo_eval.traces.reader import read_trace
 
 _RESTORE: Final = "restore the manifest as the run wrote it, or run it again"
 UNKNOWN_RENDERER: Final = "unknown"
-IMPORTED: Final = "imported"
-"""The member of a manifest that says from which file the run was imported: it has no traces."""
 
 
 def read_conditions(run: RunFolder) -> RunConditions:
@@ -77,7 +76,7 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
         log = read_evallog(path, check=False)
         samples = log.samples
         conditions = _conditions(manifest, run.manifest, log_sha256=_file_digest(path))
-        faults = [*_log_faults(log, conditions)]
+        faults = [*_log_faults(log, conditions, manifest)]
         contradictions = [*_log_contradictions(log)]
         scorers = _vouched_scorers(log) if traces else ()
     elif from_queue:
@@ -137,7 +136,7 @@ class _TraceReader:
         if Path(sample.trace).parts[:-1] != ("episodes",) or not path.resolve().is_relative_to(self._run.path):
             return None, [f"names the trace {sample.trace!r}, which is not in its folder"]
         try:
-            trace = read_trace(path)
+            trace = read_trace(path, by_column=True)
         except TraceError as error:
             return None, [
                 f"has an unreadable trace: {path.name}{f':{error.line}' if error.line else ''}: {error.reason}"
@@ -241,13 +240,17 @@ def _believed(sample: Sample) -> EpisodeOutcome:
     )
 
 
-def _log_faults(log: EvalLog, conditions: RunConditions) -> Iterator[str]:
+def _log_faults(log: EvalLog, conditions: RunConditions, manifest: Mapping[str, Any]) -> Iterator[str]:
     logged = log.benchmark
     found = BenchmarkRef(id=logged.id, version=logged.version, digest=logged.digest, split=logged.split)
     if found != conditions.benchmark:
         yield f"records benchmark {_words(conditions.benchmark)} in its manifest and {_words(found)} in its log"
     if f"{log.agent.name} {log.agent.version}" != conditions.agent:
         yield f"records agent {conditions.agent} in its manifest and {log.agent.name} {log.agent.version} in its log"
+    # Tasks and instances are compared with what the traces hold.
+    told = [item for item in foreign_members(log, manifest) if item.path in ("eval.run_id", "eval.manifest.created_at")]
+    if told:
+        yield f"has the log of another run: {told[0].words}"
 
 
 def _log_contradictions(log: EvalLog) -> Iterator[str]:

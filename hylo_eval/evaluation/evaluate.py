@@ -96,7 +96,7 @@ class EvalResult:
             if item.episode.result.end.status in SCORED:
                 continue
             with contextlib.suppress(TraceError):
-                errors = read_trace(item.episode.result.path, digests="none").errors
+                errors = read_trace(item.episode.result.path, digests="none", by_column=True).errors
                 if errors:
                     return item.episode, errors[0]
         return None

@@ -22,7 +22,9 @@ from hylo_core.errors import describe_error
 from hylo_core.score import Grader, Score
 from hylo_core.trace import SCORED, EpisodeTrace, GradeEvent
 from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.files import read_evallog
+from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.recorded_trace import read_recorded
 from hylo_eval.evaluation.rescore_plan import log_of, trace_path
 from hylo_eval.evaluation.score_pool import RecordedEpisode, differences_from_record
@@ -144,10 +146,10 @@ def grade_run(
         stop: Asked between episodes; when it says True, those under way are finished and no other is begun.
 
     Raises:
-        EvalError: The run has no log.
+        EvalError: The run has no log, or one of another run.
         GradingInterrupted: ``stop`` said so, or a signal arrived.
     """
-    log = read_evallog(log_of(run), check=False)
+    log = _own_log(run)
     episodes = [
         RecordedEpisode(
             path=str(trace_path(run, sample)),
@@ -181,7 +183,14 @@ def grade_run(
 
 def count_episodes(run: RunFolder) -> int:
     """How many episodes of a run count; raises as :func:`grade_run`."""
-    return len(read_evallog(log_of(run), check=False).samples)
+    return len(_own_log(run).samples)
+
+
+def _own_log(run: RunFolder) -> EvalLog:
+    source = log_of(run)
+    log = read_evallog(source, check=False)
+    refuse_foreign(log, run, source)
+    return log
 
 
 def _grades(

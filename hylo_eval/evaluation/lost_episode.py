@@ -171,7 +171,7 @@ def _outcome_of_finished(instance: TaskInstance, attempt: int, run: RunFolder, l
     if not path.exists():
         return None
     try:
-        trace = read_trace(path)
+        trace = read_trace(path, by_column=True)
     except TraceError:
         # Its worker's agent wrote there too. What is whole of it is kept where it is finished anew.
         path.rename(path.with_name(path.name + PARTIAL))
@@ -185,7 +185,7 @@ def _outcome_of_finished(instance: TaskInstance, attempt: int, run: RunFolder, l
         trace_bytes=path.stat().st_size,
         steps=trace.end.steps,
         success=trace.end.success_once,
-        disagreements=sum(step.disagreement for step in trace.steps),
+        disagreements=sum(trace.column("disagreement")),
         error=describe_failure(trace.errors[-1]) if trace.errors else "",
         started_at=loss.started_at,
         seconds=time.time() - loss.started_at,

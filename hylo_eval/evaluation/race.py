@@ -253,7 +253,7 @@ class _Referee:
 
     def take(self, side: Side, episode: Episode) -> bool:
         """Take in an episode; whether the race is over."""
-        trace = read_trace(episode.result.path)
+        trace = read_trace(episode.result.path, by_column=True)
         self._outcomes[side][trace.key] = episode_outcome(trace, score_trace(self._scorers, trace, trace.instance))
         if any(trace.key not in outcomes for outcomes in self._outcomes.values()):
             return False

@@ -36,11 +36,11 @@ def read_recorded(path: Path | str, trace_sha256: str = "") -> RecordedTrace:
     Raises:
         TraceError: With file and line.
     """
-    trace = read_trace(path, digests="trace" if trace_sha256 else "all")
+    trace = read_trace(path, digests="trace" if trace_sha256 else "all", by_column=True)
     if trace_sha256 and trace.end is not None:
         written = trace.end.volatile.get("behaviour_sha256")
         if trace.trace_sha256 == trace_sha256 and isinstance(written, str):
             trace = attrs.evolve(trace, behaviour_sha256=written)
         else:
-            trace = read_trace(path)
+            trace = read_trace(path, by_column=True)
     return RecordedTrace(trace=attrs.evolve(trace, trace_sha256=""), trace_sha256=trace.trace_sha256)

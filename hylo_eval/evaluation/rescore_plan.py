@@ -14,6 +14,7 @@ import attrs
 from hylo_core.errors import HyloError
 from hylo_core.score import Scorer
 from hylo_eval.errors import EvalError
+from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.files import read_evallog_header
 from hylo_eval.evallog.v02 import LogHeader, Sample
 from hylo_eval.evaluation.making import make_scorer
@@ -163,6 +164,7 @@ def _plan_run(run: RunFolder, scorers: tuple[str, ...]) -> PlannedRescoring:
     source = log_of(run)
     # The samples are read, and refused, when their turn comes: runs together may have more than memory holds.
     log = read_evallog_header(source)
+    refuse_foreign(log, run, source)
     if not scorers:
         scorers = tuple(scorers_of(log))
         if not scorers:

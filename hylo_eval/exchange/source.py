@@ -7,6 +7,7 @@ from pathlib import Path
 import attrs
 
 from hylo_eval.errors import EvalError, cannot_write
+from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.rescore_plan import trace_path
@@ -42,7 +43,7 @@ def load_source(run: RunFolder, scoring: str | None = None) -> ExportSource:
     """Read the log of a run, or one of its later scorings.
 
     Raises:
-        EvalError: There is none, or it cannot be read.
+        EvalError: There is none, it cannot be read, or it is of another run.
     """
     if scoring is not None:
         path = run.scores(scoring)
@@ -56,7 +57,9 @@ def load_source(run: RunFolder, scoring: str | None = None) -> ExportSource:
         path = run.evallog if run.evallog.is_file() else run.partial_evallog
         if not path.is_file():
             raise EvalError(f"{run.path} holds no log", fix=how_to_finish(run))
-    return ExportSource(run=run, path=path, log=read_evallog(path))
+    log = read_evallog(path)
+    refuse_foreign(log, run, path)
+    return ExportSource(run=run, path=path, log=log)
 
 
 def write_new(path: Path, data: bytes) -> None:

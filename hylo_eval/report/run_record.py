@@ -14,6 +14,7 @@ import attrs
 
 from hylo_eval.compare.agent_labels import AgentName, agent_name_of
 from hylo_eval.errors import EvalError
+from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.finished_episodes import finished_samples
 from hylo_eval.evallog.v02 import Sample
@@ -126,13 +127,16 @@ def read_run(folder: RunFolder) -> RunRecord:
     Raises:
         EvalError: The manifest, the log or the queue cannot be read or breaks its schema, or there is neither log nor
             queue.
-        LogContradiction: The log contradicts itself.
+        LogContradiction: The log contradicts itself, or is of another run.
     """
     manifest = read_manifest(folder.manifest)
     finished = folder.evallog.exists()
     samples: Sequence[Sample] = ()
     if finished or folder.partial_evallog.exists():
-        samples = read_evallog(folder.evallog if finished else folder.partial_evallog).samples
+        source = folder.evallog if finished else folder.partial_evallog
+        log = read_evallog(source)
+        refuse_foreign(log, folder, source)
+        samples = log.samples
     newer = () if finished else _newer_samples(folder, len(samples))
     return RunRecord(
         folder=folder,

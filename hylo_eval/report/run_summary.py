@@ -17,7 +17,7 @@ from hylo_eval.report.run_record import EpisodeRecord, RunRecord
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise
 from hylo_eval.scoring.applying import score_trace
 from hylo_eval.scoring.initial_states import InitialState, StateCount, count_states, initial_state
-from hylo_eval.scoring.latency import percentile
+from hylo_eval.scoring.latency import percentile, reply_durations
 from hylo_eval.scoring.outcome import TRACE_MISSING, TRACE_UNREADABLE
 from hylo_eval.scoring.success import Success
 from hylo_eval.scoring.survival import TimeToSuccessSummary, summarise_times
@@ -171,7 +171,7 @@ def summarise_episode(record: EpisodeRecord) -> EpisodeSummary:
         lost = Score.abstain(TRACE_MISSING)
         return EpisodeSummary(record=record, success=lost, time=lost)
     try:
-        trace = read_trace(record.trace, digests="none")
+        trace = read_trace(record.trace, digests="none", by_column=True)
     except TraceError as error:
         lost = Score.abstain(TRACE_UNREADABLE, f"{error.path.name}: {error.reason}")
         return EpisodeSummary(record=record, success=lost, time=lost)
@@ -180,7 +180,6 @@ def summarise_episode(record: EpisodeRecord) -> EpisodeSummary:
         name: len({event.index for event in trace.safety if event.filter == name})
         for name in {event.filter for event in trace.safety}
     }
-    recorded = ((step.volatile or {}).get("act_seconds") for step in trace.steps if step.inference)
     return EpisodeSummary(
         record=record,
         success=scores[_SUCCESS],
@@ -192,7 +191,7 @@ def summarise_episode(record: EpisodeRecord) -> EpisodeSummary:
         interventions=by_filter,
         error=_error(trace),
         initial_state=initial_state(trace),
-        reply_seconds=array("f", (seconds for seconds in recorded if isinstance(seconds, float))),
+        reply_seconds=array("f", (seconds for seconds in reply_durations(trace) if isinstance(seconds, float))),
     )
 
 

@@ -10,6 +10,7 @@ import attrs
 
 from hylo_core.errors import HyloError, clean_text
 from hylo_eval.errors import EvalError
+from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, LogHeader
 from hylo_eval.traces.layout import RunFolder
@@ -17,7 +18,7 @@ from hylo_eval.traces.manifest import read_manifest
 
 RUN_STATUSES: Final = ("complete", "partial", "unfinished", "broken")
 """Whole; stopped before its end; without a log (it goes on, or was killed); not to be read, or a log that contradicts
-itself."""
+itself or is of another run."""
 
 _MAX_PROBLEM: Final = 500
 
@@ -101,7 +102,9 @@ def read_run(run: RunFolder) -> FoundRun:
         else:
             problems.append("there is no manifest.json")
         if _exists(source):
-            log = read_evallog(source)
+            found = read_evallog(source)
+            refuse_foreign(found, run, source)
+            log = found
             status = "complete" if source == run.evallog else "partial"
     except HyloError as error:
         problems.append(_problem(error, run))
@@ -123,7 +126,9 @@ def read_run(run: RunFolder) -> FoundRun:
 def _scoring(path: Path, run: RunFolder) -> Scoring:
     try:
         # In full: whoever lists its means believes that its samples were looked at.
-        return Scoring(name=clean_text(path.stem), header=read_evallog(path).header())
+        header = read_evallog(path).header()
+        refuse_foreign(header, run, path)
+        return Scoring(name=clean_text(path.stem), header=header)
     except HyloError as error:
         return Scoring(name=clean_text(path.stem), header=None, problem=_problem(error, run))
 

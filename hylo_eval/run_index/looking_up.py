@@ -9,7 +9,8 @@ import attrs
 from hylo_core.errors import HyloError
 from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.evallog.consistency import find_contradictions
+from hylo_eval.evallog.belonging import refuse_foreign
+from hylo_eval.evallog.consistency import LogContradiction, find_contradictions
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.rescore_plan import trace_path
@@ -84,7 +85,9 @@ def find_episode(name: str, run_root: Path, *, in_run: str | None = None) -> Fou
 
 
 def _in_run(name: str, run: RunFolder) -> FoundEpisode:
-    log = read_evallog(run.evallog if run.evallog.exists() else run.partial_evallog, check=False)
+    source = run.evallog if run.evallog.exists() else run.partial_evallog
+    log = read_evallog(source, check=False)
+    refuse_foreign(log, run, source)
     sample = next((item for item in log.samples if name in (item.episode_id, item.key)), None)
     if sample is None:
         known = [name for item in log.samples for name in (item.key, item.episode_id)]
@@ -100,6 +103,9 @@ def _of_trace(path: Path) -> FoundEpisode:
         return _read(path, None, None)
     try:
         log = read_evallog(source, check=False)
+        refuse_foreign(log, run, source)
+    except LogContradiction as error:
+        return attrs.evolve(_read(path, None, None), run=run, problem=error.message)
     except HyloError:
         return _read(path, run, None)
     counted = next((item for item in log.samples if item.trace == f"episodes/{path.name}"), None)

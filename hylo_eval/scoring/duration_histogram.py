@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from hylo_core.trace import EpisodeTrace
+from hylo_eval.scoring.latency import reply_durations
 
 RELATIVE_ERROR: Final = 0.01
 """Of every quantile."""
@@ -55,8 +56,7 @@ def quantile(counts: Mapping[int, int], share: float) -> float | None:
 
 def reply_histogram(trace: EpisodeTrace) -> Counter[int]:
     """How long the agent took to answer, over the steps at which it was asked; see :func:`histogram`."""
-    answered = [step.volatile for step in trace.steps if step.inference and step.volatile]
-    recorded: list[Any] = [volatile.get("act_seconds") for volatile in answered]
+    recorded = reply_durations(trace)
     if set(map(type, recorded)) != {float}:
         recorded = [seconds for seconds in recorded if type(seconds) is float]
     return histogram(recorded)

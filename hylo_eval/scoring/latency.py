@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeTrace
@@ -22,11 +24,19 @@ class LatencyP95:
         abstained = abstention(trace)
         if abstained is not None:
             return abstained
-        recorded = ((step.volatile or {}).get("act_seconds") for step in trace.steps if step.inference)
-        seconds = sorted(value for value in recorded if isinstance(value, float))
+        seconds = sorted(value for value in reply_durations(trace) if isinstance(value, float))
         if not seconds:
             return Score.abstain(NOT_RECORDED, REASONS[NOT_RECORDED])
         return Score(percentile(seconds, 0.95), metadata={"replies": len(seconds), "unit": "s"})
+
+
+def reply_durations(trace: EpisodeTrace) -> list[Any]:
+    """Seconds from request to reply, at each step at which the agent was asked and something is on record.
+
+    What is on record may be anything: it is in the part of a step that no contract binds.
+    """
+    asked = zip(trace.column("inference"), trace.column("volatile"), strict=True)
+    return [volatile.get("act_seconds") for inference, volatile in asked if inference and volatile]
 
 
 def percentile(ordered: list[float], share: float) -> float:

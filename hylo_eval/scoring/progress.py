@@ -25,7 +25,7 @@ class ProgressBest:
         decided = abstention(trace) or _failed(trace)
         if decided is not None:
             return decided
-        shares = [(share(step.goal), -step.index) for step in trace.steps if step.goal]
+        shares = [(share(goal), -index) for index, goal in enumerate(trace.column("goal")) if goal]
         if not shares:
             return Score.abstain(NOT_RECORDED, REASONS[NOT_RECORDED])
         best, first = max(shares)
@@ -48,7 +48,7 @@ class ProgressAtEnd:
             return decided
         if trace.end is None or trace.end.success_at_end is None:
             return Score.abstain(ENDED_ON_SUCCESS, REASONS[ENDED_ON_SUCCESS])
-        goal = trace.steps[-1].goal
+        goal = trace.column("goal")[-1]
         if not goal:
             return Score.abstain(NOT_RECORDED, REASONS[NOT_RECORDED])
         return Score(share(goal))

@@ -23,9 +23,10 @@ class RewardSum:
         abstained = abstention(trace)
         if abstained is not None:
             return abstained
-        if not all(math.isfinite(step.reward) for step in trace.steps):
+        rewards = trace.column("reward")
+        if not all(map(math.isfinite, rewards)):
             return Score.abstain(NOT_FINITE, REASONS[NOT_FINITE])
         try:
-            return Score(math.fsum(step.reward for step in trace.steps))
+            return Score(math.fsum(rewards))
         except OverflowError:
             return Score.abstain(NOT_FINITE, "the sum of the rewards is not finite")

@@ -31,7 +31,7 @@ class SuccessOnce:
             return Score(0.0, failed)
         if _is_response(task):
             return _response_success(trace, task)
-        first = next((step.index for step in trace.steps if step.success), None)
+        first = trace.first_success
         if first is None:
             return Score(0.0, f"no success in {len(trace.steps)} steps")
         return Score(1.0, f"success at step {first}")
@@ -77,10 +77,11 @@ class SuccessPerChunk:
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Read the steps' own success, and at which steps the agent was asked."""
         once = SuccessOnce().score(trace, task)
-        first = next((step.index for step in trace.steps if step.success), None)
+        first = trace.first_success
         if once.value != 1.0 or first is None:
             return once
-        stop = next((step.index for step in trace.steps if step.inference and step.index > first), None)
+        asked = trace.column("inference")
+        stop = next((index for index in range(first + 1, len(asked)) if asked[index]), None)
         return Score(
             1.0,
             f"success at step {first}, in a chunk that "

@@ -32,8 +32,8 @@ class TimeToSuccess:
             return abstained
         horizon = task.spec.max_steps
         failed = failure(trace)
-        first = None if failed else next((step.index + 1 for step in trace.steps if step.success), None)
-        if first is not None:
+        if not failed and trace.first_success is not None:
+            first = trace.first_success + 1
             return Score(
                 float(first), f"success after {first} steps", {"success": True, "steps": first, "horizon": horizon}
             )

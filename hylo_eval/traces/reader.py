@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from io import BytesIO
-from itertools import groupby, islice
+from itertools import islice
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -16,6 +16,7 @@ import orjson
 
 from hylo_core.errors import ContractError
 from hylo_core.schema import TRACE_SCHEMA, migrate
+from hylo_core.step_columns import ColumnSteps
 from hylo_core.trace import (
     EpisodeEnd,
     EpisodeStart,
@@ -28,7 +29,8 @@ from hylo_core.trace import (
 )
 from hylo_eval.errors import TraceError
 from hylo_eval.traces.encoding import decode_numbers
-from hylo_eval.traces.steps import STEP, VOLATILE, NotPlain, read_steps, stable_heads
+from hylo_eval.traces.stable import stable, stable_heads
+from hylo_eval.traces.steps import SHORT, STEP, NotPlain, read_columns, read_steps
 
 MAX_TRACE_BYTES: Final = 2 * 1024**3
 """A trace larger than this is refused unread."""
@@ -39,12 +41,14 @@ Digests: TypeAlias = Literal["all", "trace", "behaviour", "none"]
 _OF_TRACE: Final = ("all", "trace")
 _OF_BEHAVIOUR: Final = ("all", "behaviour")
 _TOGETHER: Final = 1 << 16
-"""Bytes of lines that are read together."""
+"""Bytes of lines that are read together: what is parsed, cut and hashed of them is still in the processor's cache."""
+_TOGETHER_BY_COLUMN: Final = 1 << 20
+"""Likewise where little is kept of each line and nothing is hashed."""
 
 _NON_FINITE: Final = (b'"NaN"', b'Infinity"')
 
 
-def read_trace(path: Path | str, *, digests: Digests = "all") -> EpisodeTrace:
+def read_trace(path: Path | str, *, digests: Digests = "all", by_column: bool = False) -> EpisodeTrace:
     """Read a trace.
 
     A torn last line (a killed worker) is reported as ``torn`` and never read; a trace without an end event has
@@ -54,6 +58,9 @@ def read_trace(path: Path | str, *, digests: Digests = "all") -> EpisodeTrace:
         path: The file.
         digests: Which of ``trace_sha256`` and ``behaviour_sha256`` to compute; what is left out is empty. That of the
             behaviour costs about a quarter of the time the reading itself takes, that of the bytes much less.
+        by_column: Whether to keep of the steps only their short members and the text, where the writer wrote them: for
+            who asks for columns (:meth:`hylo_core.trace.EpisodeTrace.column`). Every check is made all the same, and
+            ``steps`` reads the rest when one of them is asked for.
 
     Raises:
         TraceError: With file and line: the file cannot be read, a line is not JSON, an event breaks its contract or
@@ -68,13 +75,15 @@ def read_trace(path: Path | str, *, digests: Digests = "all") -> EpisodeTrace:
         raise TraceError(path, 0, "there is no such trace") from None
     except OSError as error:
         raise TraceError(path, 0, f"cannot be read: {error.strerror}") from error
-    return parse_trace(data, path, digests=digests)
+    return parse_trace(data, path, digests=digests, by_column=by_column)
 
 
-def parse_trace(data: bytes, path: Path | str = "<bytes>", *, digests: Digests = "all") -> EpisodeTrace:
+def parse_trace(
+    data: bytes, path: Path | str = "<bytes>", *, digests: Digests = "all", by_column: bool = False
+) -> EpisodeTrace:
     """Read a trace from its bytes; see :func:`read_trace`."""
     try:
-        reading = _Reading(Path(path), digests)
+        reading = _Reading(Path(path), digests, by_column=by_column)
         reading.lines_with_plain_steps(data)
     except (TraceError, NotPlain):
         # Line by line: to say which line is wrong first, and to read what another tool has written.
@@ -84,13 +93,29 @@ def parse_trace(data: bytes, path: Path | str = "<bytes>", *, digests: Digests =
     return reading.finish(data)
 
 
+def _whole_steps(data: bytes) -> tuple[StepEvent, ...]:
+    """The steps of a trace that was read by column before: what is checked already is not refused now."""
+    return tuple(parse_trace(data, digests="none").steps)
+
+
 _is_step = methodcaller("startswith", STEP)
+
+
+def _runs(lines: Sequence[bytes]) -> Iterator[tuple[bool, Sequence[bytes]]]:
+    """Whether lines that follow each other are steps, and the lines: a trace without interventions is one run."""
+    flags = list(map(_is_step, lines))
+    begun = 0
+    while begun < len(lines):
+        steps = flags[begun]
+        after = flags.index(not steps, begun) if (not steps) in flags[begun:] else len(lines)
+        yield steps, lines[begun:after]
+        begun = after
 
 
 class _Reading:
     """The state of one reading: which event may come next, and what was read."""
 
-    def __init__(self, path: Path, digests: Digests) -> None:
+    def __init__(self, path: Path, digests: Digests, *, by_column: bool = False) -> None:
         self._path = path
         self._digests = digests
         self._together = False
@@ -99,6 +124,7 @@ class _Reading:
         self._start: EpisodeStart | None = None
         self._reset: ResetEvent | None = None
         self._steps: list[StepEvent] = []
+        self._columns: dict[str, list[Any]] | None = {name: [] for name in SHORT} if by_column else None
         self._safety: list[SafetyEvent] = []
         self._errors: list[ErrorEvent] = []
         self._end: EpisodeEnd | None = None
@@ -115,18 +141,17 @@ class _Reading:
         if _holds_non_finite(data):
             raise NotPlain
         self._together = True
-        # Some lines at a time: what is parsed, cut and hashed is still in the processor's cache.
+        light = self._columns is not None and self._digests not in _OF_BEHAVIOUR
         stream = BytesIO(data)
-        while lines := stream.readlines(_TOGETHER):
+        while lines := stream.readlines(_TOGETHER_BY_COLUMN if light else _TOGETHER):
             if not lines[-1].endswith(b"\n"):
                 lines.pop()
             self._lines_together(lines)
 
     def _lines_together(self, lines: Sequence[bytes]) -> None:
-        # Runs of steps are taken whole: a trace without interventions is one run.
-        runs = [(steps, list(run)) for steps, run in groupby(lines, _is_step)]
+        runs = list(_runs(lines))
         together = [line for steps, run in runs if steps for line in run]
-        self._steps.extend(read_steps(together, len(self._steps)))
+        self._take_steps(together)
         heads = iter(stable_heads(together) if self._digests in _OF_BEHAVIOUR else ())
         for steps, run in runs:
             if not steps:
@@ -138,6 +163,17 @@ class _Reading:
             self._size += sum(map(len, run))
             if self._digests in _OF_BEHAVIOUR:
                 self._behaviour.update(b"}\n".join(islice(heads, len(run))) + b"}\n")
+
+    def _take_steps(self, lines: Sequence[bytes]) -> None:
+        if self._columns is None:
+            self._steps.extend(read_steps(lines, self._n_steps))
+        elif lines:
+            for name, values in read_columns(lines, self._n_steps).items():
+                self._columns[name].extend(values)
+
+    @property
+    def _n_steps(self) -> int:
+        return len(self._steps if self._columns is None else self._columns["index"])
 
     def line(self, line: bytes) -> None:
         """Read one whole line, given without its newline."""
@@ -161,7 +197,7 @@ class _Reading:
         if kind != "grade":
             self._size += len(line) + 1
             if self._digests in _OF_BEHAVIOUR:
-                self._behaviour.update(_stable(line, kind, event) + b"\n")
+                self._behaviour.update(stable(line, kind, event) + b"\n")
         try:
             reader(self, event, _holds_non_finite(line))
         except ContractError as error:
@@ -181,7 +217,7 @@ class _Reading:
         return EpisodeTrace(
             start=self._start,
             reset=self._reset,
-            steps=tuple(self._steps),
+            steps=tuple(self._steps) if not self._columns else ColumnSteps(self._columns, partial(_whole_steps, data)),
             safety=tuple(self._safety),
             errors=tuple(self._errors),
             end=self._end,
@@ -258,8 +294,8 @@ class _Reading:
 
     def read_end(self, event: dict[str, Any], _: bool) -> None:
         end = EpisodeEnd.from_dict(event)
-        if end.steps != len(self._steps):
-            raise ContractError(f"counts {end.steps} steps, but the trace holds {len(self._steps)}", path="steps")
+        if end.steps != self._n_steps:
+            raise ContractError(f"counts {end.steps} steps, but the trace holds {self._n_steps}", path="steps")
         self._end = end
 
     def read_grade(self, event: dict[str, Any], _: bool) -> None:
@@ -315,40 +351,6 @@ def _holds_non_finite(text: bytes) -> bool:
     if text.find(b"N") < 0 and text.find(b"I") < 0:
         return False
     return any(text.find(word) >= 0 for word in _NON_FINITE)
-
-
-def stable_part(line: bytes) -> bytes:
-    """The part of a trace's line that goes into ``behaviour_sha256``; the line is given without its newline."""
-    event: dict[str, Any] = orjson.loads(line)
-    return _stable(line, event.pop("type"), event)
-
-
-def _stable(line: bytes, kind: str, event: Mapping[str, Any]) -> bytes:
-    """The bytes the writer hashed: the line without its last member ``volatile``."""
-    cut = _volatile_cut(line, event) if "volatile" in event else -1
-    if cut >= 0:
-        return line[:cut] + b"}"
-    # Nothing volatile, or another tool has written the line again with other white space: write it as we would.
-    return orjson.dumps({"type": kind, **{name: value for name, value in event.items() if name != "volatile"}})
-
-
-def _volatile_cut(line: bytes, event: Mapping[str, Any]) -> int:
-    """Where the last member ``volatile`` begins; -1 where it is not the last one.
-
-    A member of that name may stand deeper too, and a member after it must not escape the digest: so both sides of the
-    cut have to be whole.
-    """
-    cut = line.find(VOLATILE)
-    while cut >= 0:
-        try:
-            volatile = orjson.loads(line[cut + len(VOLATILE) : line.rindex(b"}")])
-            orjson.loads(line[:cut] + b"}")
-        except orjson.JSONDecodeError:
-            volatile = None
-        if volatile == event["volatile"]:
-            return cut
-        cut = line.find(VOLATILE, cut + 1)
-    return -1
 
 
 _REQUIRED: Final = object()

@@ -10,7 +10,8 @@ from typing import Any
 from hylo_core.trace import EpisodeEnd, EpisodeStart, EpisodeStatus, EpisodeTrace, ErrorEvent
 from hylo_eval.errors import TraceError
 from hylo_eval.traces.layout import PARTIAL
-from hylo_eval.traces.reader import parse_trace, stable_part
+from hylo_eval.traces.reader import parse_trace
+from hylo_eval.traces.stable import stable_part
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
 
 

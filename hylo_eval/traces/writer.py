@@ -161,7 +161,7 @@ class TraceWriter:
 
         Args:
             line: The whole line, without its newline.
-            stable: Its stable part (:func:`hylo_eval.traces.reader.stable_part`).
+            stable: Its stable part (:func:`hylo_eval.traces.stable.stable_part`).
         """
         self._stable.append(stable)
         self._lines += (line, b"\n")

@@ -7,7 +7,7 @@ agent that answered nothing scores zero, a trace that does not hold the answer i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -130,7 +130,7 @@ def failed_behaviour(trace: EpisodeTrace) -> str:
             return ""
 
 
-def _last_reply(steps: tuple[StepEvent, ...]) -> Any:
+def _last_reply(steps: Sequence[StepEvent]) -> Any:
     last = next((step for step in reversed(steps) if step.inference), None)
     return _MISSING if last is None else (last.volatile or {}).get("reply", _MISSING)
 

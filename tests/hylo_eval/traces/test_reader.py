@@ -14,13 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hylo_core import ContractError
+from hylo_core.step_columns import ColumnSteps
 from hylo_eval import TraceError, read_trace, run_episode
 from hylo_eval.agents.protocol import Reply
 from hylo_eval.safety.bounds import ActionBounds
 from hylo_eval.traces import reader
 from hylo_eval.traces.layout import RunFolder, episode_id
 from hylo_eval.traces.reader import parse_trace
-from hylo_eval.traces.steps import VOLATILE, NotPlain, stable_heads
+from hylo_eval.traces.stable import VOLATILE, stable_heads
+from hylo_eval.traces.steps import SHORT, NotPlain
 from tests import strategies
 from tests.episodes import FunctionAgent, ScriptedEnv, instance, task
 
@@ -118,6 +120,7 @@ def line_by_line(data: bytes) -> str:
     """The trace as it reads when no steps are read together, or the refusal."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "read_steps", refuse)
+        patch.setattr(reader, "read_columns", refuse)
         return outcome(data)
 
 
@@ -127,11 +130,22 @@ def refuse(*_: Any) -> Any:
 
 
 def outcome(data: bytes) -> str:
-    """The trace as text (NaN differs from itself), or the refusal."""
+    """The trace as text (NaN differs from itself), or the refusal; the same whether its steps are kept by column."""
+    by_column = judged(data, by_column=True)
+    assert by_column == judged(data, by_column=False)
+    return by_column
+
+
+def judged(data: bytes, *, by_column: bool) -> str:
+    """The trace as text with each column of its steps, or the refusal."""
     try:
-        return repr(parse_trace(data))
+        trace = parse_trace(data, by_column=by_column)
     except TraceError as error:
         return str(error)
+    # The columns first: they must not come from steps that were read whole.
+    columns = {name: list(trace.column(name)) for name in SHORT}
+    assert len(trace.steps) == len(columns["index"])
+    return f"{columns}{trace}"
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -164,6 +178,7 @@ def test_a_long_trace_is_read_alike_in_parts_and_one_by_one(
 ) -> None:
     """Where one part of the lines ends and the next begins is not seen: same steps, same digests, same refusals."""
     monkeypatch.setattr(reader, "_TOGETHER", together)
+    monkeypatch.setattr(reader, "_TOGETHER_BY_COLUMN", together)
     long = many_steps(data, 60)
     assert [step.index for step in parse_trace(long).steps] == list(range(60))
     torn = long[:-1]
@@ -215,6 +230,12 @@ STEP_ENDINGS = [
     b',"volatile":1}',
     b',"volatile":{"reply":{"a":1,"volatile":{}}}}',
     b',"type":"reset","volatile":{}}',
+    b',"success":1,"volatile":{}}',
+    b',"success":[],"volatile":{}}',
+    b',"success":"true","volatile":{}}',
+    b',"success":null,"volatile":{}}',
+    b',"truncated":%b,"volatile":{}}' % (b"[" * 600 + b"]" * 600),
+    b',"observation":[],"volatile":{}}',
     b',"type":[],"volatile":{}}',
     b',"index":1.0,"volatile":{}}',
     b',"reward":"NaN","volatile":{}}',
@@ -250,6 +271,26 @@ def test_digests_are_computed_as_asked(data: bytes) -> None:
     assert parse_trace(data, digests="behaviour").trace_sha256 == ""
     assert parse_trace(data, digests="none").behaviour_sha256 == ""
     assert parse_trace(data, digests="none").steps == whole.steps
+
+
+def test_steps_kept_by_column_are_read_whole_when_one_is_asked_for(
+    data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a sequence they are what the steps themselves are; columns alone never read them."""
+    parts = data.splitlines(keepends=True)
+    parts[5] = parts[5].replace(b'"success":false', b'"success":true')
+    data = b"".join(parts)
+    whole, light = parse_trace(data), parse_trace(data, by_column=True)
+    assert isinstance(light.steps, ColumnSteps)
+    monkeypatch.setattr(light.steps, "_read", lambda: pytest.fail("read"))
+    assert [light.column(name) for name in ("index", "success")] == [[0, 1, 2], [False, True, False]]
+    assert (light.first_success, whole.first_success) == (1, 1)
+    light = parse_trace(data, by_column=True)
+    assert light == whole
+    assert light.steps == whole.steps
+    assert list(light.steps) == list(whole.steps)
+    assert (light.steps[-1], light.steps[1:]) == (whole.steps[-1], whole.steps[1:])
+    assert light.column("applied") == [step.applied for step in whole.steps]
 
 
 def drop(index: int) -> Callable[[list[dict[str, Any]]], None]:

@@ -1,0 +1,60 @@
+"""Steps held by column: most of what is asked of a trace is one short member of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+if TYPE_CHECKING:
+    from hylo_core.trace import StepEvent
+
+
+class ColumnSteps(Sequence["StepEvent"]):
+    """Steps whose short members are at hand as columns, and which are read whole when somebody asks for one of them.
+
+    Args:
+        columns: Member of a step -> its value at every step, in order; all of one length, at least one column.
+        read: Gives every step whole. Called at most once, and only when a step is asked for.
+    """
+
+    __slots__ = ("_columns", "_read", "_whole")
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]], read: Callable[[], tuple[StepEvent, ...]]) -> None:
+        self._columns = columns
+        self._read = read
+        self._whole: tuple[StepEvent, ...] | None = None
+
+    def column(self, name: str) -> Sequence[Any]:
+        """One member of every step; see :meth:`hylo_core.trace.EpisodeTrace.column`."""
+        found = self._columns.get(name)
+        return [getattr(step, name) for step in self.whole] if found is None else found
+
+    @property
+    def whole(self) -> tuple[StepEvent, ...]:
+        """The steps themselves."""
+        if self._whole is None:
+            self._whole = self._read()
+        return self._whole
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    @overload
+    def __getitem__(self, index: int) -> StepEvent: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[StepEvent, ...]: ...
+    def __getitem__(self, index: int | slice) -> StepEvent | tuple[StepEvent, ...]:
+        return self.whole[index]
+
+    def __iter__(self) -> Iterator[StepEvent]:
+        return iter(self.whole)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, ColumnSteps):
+            other = other.whole
+        return self.whole == other if isinstance(other, tuple) else NotImplemented
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] - as the steps themselves: they hold dicts
+
+    def __repr__(self) -> str:
+        return repr(self.whole)
