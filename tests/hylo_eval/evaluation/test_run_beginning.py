@@ -81,7 +81,7 @@ def test_a_command_that_comes_second_with_another_run_is_told_what_differs(tmp_p
     before = (tmp_path / "mine" / "manifest.json").read_bytes()
     with pytest.raises(QueueError, match=r"(?s)overrides.max_steps: stored nothing, given 7") as caught:
         other.begin_or_continue(fsync=False, allow_code_change=False)
-    assert caught.value.fix == "choose another --run-id"
+    assert caught.value.fix == "leave out what differs, or choose another --run-id"
     assert (tmp_path / "mine" / "manifest.json").read_bytes() == before
 
 
