@@ -34,7 +34,7 @@ _LARGEST_FULL_MATRIX = 65_536
 """Entries above which columns that no optimum can use are left out first."""
 
 _SMALLEST_PRICED = 80
-_CONTESTED = 0.65
+_CONTESTED = 0.62
 """From this many rows on, and below this share of rows with a cheapest column of their own, pricing pays."""
 
 _LARGEST_PRICE_PX = 1e6
