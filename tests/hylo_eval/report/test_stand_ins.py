@@ -19,7 +19,7 @@ def test_the_page_and_the_terminal_name_stand_ins(tmp_path, capsys, version, nam
     summary = summarise_run(read_run(find_run("run", tmp_path)))
     notices = [notice for notice in make_notices([summary]) if "stand-ins" in notice]
     print_report(result)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("stand-ins:")]
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("the run ran on stand-ins (")]
     assert (len(notices), len(lines)) == ((1, 1) if named else (0, 0))
     if named:
         assert f"robocasa-assets {LABEL}" in notices[0]
