@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, cast
 
 STAND_IN: Final = "stand-in"
 """The first word of the version of something that only stands in for the real thing, such as a simulator's assets."""
@@ -71,6 +71,22 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, match.group(1).split(".")))
 
 
-def stand_ins(versions: Mapping[str, str]) -> tuple[str, ...]:
-    """What of a run only stood in for the real thing: name and version, in order."""
-    return tuple(f"{name} {version}" for name, version in versions.items() if version.split(" ")[0] == STAND_IN)
+def stand_ins(versions: object) -> tuple[str, ...]:
+    """What of a run only stood in for the real thing: name and version, in order; what is no versions names nothing."""
+    members: Mapping[Any, Any] = cast("Mapping[Any, Any]", versions) if isinstance(versions, Mapping) else {}
+    return tuple(
+        f"{name} {version}"
+        for name, version in members.items()
+        if isinstance(version, str) and version.split(" ")[0] == STAND_IN
+    )
+
+
+def stand_in_sentence(subject: str, versions: object) -> str:
+    """The sentence that stands wherever a number of such a run is shown; empty where nothing stood in.
+
+    Args:
+        subject: Who ran, such as ``the run``.
+        versions: Name to version, as a manifest holds them; may be anything.
+    """
+    found = stand_ins(versions)
+    return f"{subject} ran on stand-ins ({', '.join(found)}): this says nothing about the real thing" if found else ""

@@ -87,10 +87,17 @@ def comparison_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         row["created_at"][:16].replace("T", " "),
         row["kind"],
         row["verdict"],
-        ", ".join(run["run_id"] for run in row["runs"]),
+        _runs(row["runs"]),
         f"{row['benchmark']}{split}",
         row["problem"] or row["reasons"],
     )
+
+
+def _runs(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Who took part; of several repetitions of one pair the first, and how many there are."""
+    first = runs[:2] if runs and runs[0]["role"] == "candidate" else runs
+    named = ", ".join(run["run_id"] for run in first)
+    return named if len(first) == len(runs) else f"{named}; {len(runs) // 2} repetitions of the pair"
 
 
 def _labels(rows: Sequence[Mapping[str, Any]]) -> Sequence[str]:

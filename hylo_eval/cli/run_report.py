@@ -18,7 +18,7 @@ from hylo_eval.cli.terminal import (
     printable,
     printable_line,
 )
-from hylo_eval.versions import stand_ins
+from hylo_eval.versions import stand_in_sentence
 
 if TYPE_CHECKING:
     from hylo_core.trace import ErrorEvent
@@ -66,9 +66,8 @@ def print_report(result: EvalResult) -> None:
 
 def _print_notes(result: EvalResult) -> None:
     out = console()
-    versions: dict[str, str] = dict(result.log.eval.manifest.get("versions", {}))
-    if found := stand_ins(versions):
-        out.print(f"stand-ins: {printable_line(', '.join(found))}: this says nothing about the real thing")
+    if said := stand_in_sentence("the run", result.log.eval.manifest.get("versions")):
+        out.print(printable_line(said))
     states = result.initial_states
     again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
     out.print(f"distinct initial states: {states.distinct}{again}")

@@ -11,13 +11,14 @@ import click
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, number, percent, print_hanging, print_table, printable, printable_line
 from hylo_eval.errors import EvalError
-from hylo_eval.versions import stand_ins
+from hylo_eval.versions import stand_in_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hylo_core.trace import EpisodeTrace
     from hylo_eval.evallog.v02 import LogHeader, ScorerDeclaration, ScoreStatistics
+    from hylo_eval.run_index.folders import FoundRun
     from hylo_eval.run_index.looking_up import FoundEpisode
     from hylo_eval.traces.layout import RunFolder
 
@@ -47,15 +48,18 @@ def show(*, name: str, in_run: str | None, run_root: Path, as_json: bool) -> int
 
 
 def _show_run(run: RunFolder, *, as_json: bool) -> int:
+    from hylo_eval.compare.words import counted
     from hylo_eval.run_index.comparisons import comparisons_of
-    from hylo_eval.run_index.folders import read_run
+    from hylo_eval.run_index.folders import commonest_errors, planned_episodes, read_run
 
     found = read_run(run)
     if as_json:
         log = None if found.log is None else found.log.header().to_dict()
         scorings = [scoring.name for scoring in found.scorings]
         comparisons = [row["id"] for row, _ in comparisons_of(run)]
-        document = {"run": str(run.path), "status": found.status, "problem": found.problem}
+        document: dict[str, Any] = {"run": str(run.path), "status": found.status, "problem": found.problem}
+        document |= {"planned": planned_episodes(found.manifest), "to_finish": _to_finish(found)}
+        document["errors"] = [{"text": text, "episodes": count} for text, count in commonest_errors(found.log)]
         click.echo(json.dumps({**document, "log": log, "scorings": scorings, "comparisons": comparisons}, indent=2))
         return 0
     out = console()
@@ -66,7 +70,10 @@ def _show_run(run: RunFolder, *, as_json: bool) -> int:
         if found.status == "unfinished":
             out.print("it has no log: it goes on, or was killed")
     else:
-        _print_log(found.log)
+        _print_log(found.log.header())
+        for text, count in commonest_errors(found.log):
+            print_hanging(out, f"error in {counted(count, 'episode')}: ", text)
+    _print_rest(found)
     for scoring in found.scorings:
         means = "" if scoring.header is None else _means(scoring.header)
         out.print(f"scores/{printable_line(scoring.name)}.json: {printable_line(scoring.problem or means)}")
@@ -74,6 +81,27 @@ def _show_run(run: RunFolder, *, as_json: bool) -> int:
         verdict = f": {row['verdict']}" if row["verdict"] else ""
         out.print(printable_line(f"{row['kind']} {row['id']} with {', '.join(others)}{verdict}"))
     return 0
+
+
+def _print_rest(found: FoundRun) -> None:
+    """What a run that is not whole still lacks, and what makes it whole."""
+    from hylo_eval.compare.words import counted
+    from hylo_eval.run_index.folders import planned_episodes
+
+    if not (fix := _to_finish(found)):
+        return
+    out = console()
+    if (planned := planned_episodes(found.manifest)) is not None:
+        there = "" if found.log is None else f", {len(found.log.samples)} of them in the log"
+        out.print(f"planned: {counted(planned, 'episode')}{there}")
+    print_hanging(out, "to finish it: ", fix)
+
+
+def _to_finish(found: FoundRun) -> str:
+    """What makes a run whole that is not; empty where it is whole or nobody knows."""
+    from hylo_eval.traces.finding import how_to_finish
+
+    return how_to_finish(found.folder) if found.status in ("partial", "unfinished") else ""
 
 
 def _show_comparison(path: Path, *, as_json: bool) -> int:
@@ -115,9 +143,8 @@ def _print_log(log: LogHeader) -> None:
         out.print(f"settings of the agent: {printable_line(settings)}")
     if (replicate := log.eval.manifest.get("replicate")) is not None:
         out.print(f"repetition: {printable_line(str(replicate))}")
-    versions: dict[str, str] = dict(log.eval.manifest.get("versions", {}))
-    if found := stand_ins(versions):
-        out.print(f"stand-ins: {printable_line(', '.join(found))}: this says nothing about the real thing")
+    if said := stand_in_sentence("the run", log.eval.manifest.get("versions")):
+        out.print(printable_line(said))
     if stats.started_at:
         out.print(f"from {printable_line(stats.started_at)} to {printable_line(stats.finished_at)}")
     headers = ("score", "mean", "95 % interval", "scored", "abstained")

@@ -91,6 +91,20 @@ def agent_labels(agents: Sequence[NamedAgent]) -> tuple[str, ...]:
     return tuple(f"{item.agent}{words[item.agent, item.agent_digest]}" for item in agents)
 
 
+def side_labels(agents: Sequence[NamedAgent], run_ids: Sequence[str]) -> tuple[str, ...]:
+    """As :func:`agent_labels`, and runs of one agent are told apart by their ids: ``act 1 (monday)``.
+
+    Args:
+        agents: Of runs that are shown beside each other.
+        run_ids: Of the same runs.
+    """
+    labels = agent_labels(agents)
+    return tuple(
+        f"{label} ({run_id})" if labels.count(label) > 1 else label
+        for label, run_id in zip(labels, run_ids, strict=True)
+    )
+
+
 def settings_words(settings: Mapping[str, Any]) -> str:
     """Settings as ``noise=0.2, seed=1``, the first few of them; empty where there are none."""
     shown = [f"{name}={_text(value)}" for name, value in sorted(settings.items())[:_SHOWN]]

@@ -16,7 +16,7 @@ from hylo_eval.compare.evidence import (
 )
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
-from hylo_eval.versions import stand_ins
+from hylo_eval.versions import stand_in_sentence, stand_ins
 
 MAX_UNPAIRED_SHARE: Final = 0.01
 """Above this share of pairs that began differently, the two runs were not run on the same scenes."""
@@ -324,8 +324,8 @@ def _notes(
         aspects = ", ".join(sorted({aspect for found in unpaired.values() for aspect in found}))
         yield f"{len(unpaired)} of {len(shared)} pairs began differently ({aspects}) and are not counted as pairs"
     ours, theirs = candidate.conditions, parent.conditions
-    if found := stand_ins(ours.versions):
-        yield f"both sides ran on {', '.join(found)}: this says nothing about the real thing"
+    if said := stand_in_sentence("both sides", ours.versions):
+        yield said
     if ours.hylo_version != theirs.hylo_version:
         yield f"the candidate was run with Hylo {ours.hylo_version}, the parent with {theirs.hylo_version}"
 

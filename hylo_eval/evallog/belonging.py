@@ -20,7 +20,7 @@ IMPORTED: Final = "imported"
 
 _BASIS: Final = "the manifest beside it says"
 _OF_BENCHMARK: Final = ("id", "version", "digest", "split")
-_COPIED: Final = (("created_at",), ("tasks_digest",), ("selection", "keys_digest"))
+_COPIED: Final = (("tasks_digest",), ("selection", "keys_digest"))
 """Members of the manifest that a log repeats, and that nobody changes when a run is continued."""
 
 

@@ -248,7 +248,7 @@ def _log_faults(log: EvalLog, conditions: RunConditions, manifest: Mapping[str, 
     if f"{log.agent.name} {log.agent.version}" != conditions.agent:
         yield f"records agent {conditions.agent} in its manifest and {log.agent.name} {log.agent.version} in its log"
     # Tasks and instances are compared with what the traces hold.
-    told = [item for item in foreign_members(log, manifest) if item.path in ("eval.run_id", "eval.manifest.created_at")]
+    told = [item for item in foreign_members(log, manifest) if item.path == "eval.run_id"]
     if told:
         yield f"has the log of another run: {told[0].words}"
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 import attrs
 import orjson
 
-from hylo_eval.compare.agent_labels import agent_labels
+from hylo_eval.compare.agent_labels import agent_labels, side_labels
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.report.discordant import Rival
 from hylo_eval.report.episode_detail import describe_episode
@@ -149,6 +149,7 @@ def _assemble(
         blocks=blocks,
         runs=runs,
         agents=agents,
+        sides=side_labels([run.record.agent_name for run in runs], [run.record.run_id for run in runs]),
         rivals=rivals,
         charts=charts,
         tasks=list(dict.fromkeys(task for run in runs for task in run.by_task)),
@@ -222,7 +223,9 @@ def _left_out(
 
 
 def _title(runs: Sequence[RunSummary]) -> str:
-    names = list(dict.fromkeys(run.record.text("agent", "name") for run in runs))
+    names: Sequence[str] = [run.record.text("agent", "name") for run in runs]
+    if len(set(names)) < len(names):
+        names = side_labels([run.record.agent_name for run in runs], [run.record.run_id for run in runs])
     benchmarks = list(dict.fromkeys(run.record.text("benchmark", "id") for run in runs))
     return f"{' against '.join(names)} on {', '.join(benchmarks)}"
 

@@ -13,7 +13,7 @@ from hylo_eval.report import charts
 from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
 from hylo_eval.report.text import number, printable_line
 from hylo_eval.scoring.outcome import REASONS
-from hylo_eval.versions import stand_ins
+from hylo_eval.versions import stand_in_sentence
 
 Place = tuple[int, int]
 """Which run, and which of its episodes."""
@@ -248,12 +248,8 @@ def make_notices(runs: Sequence[RunSummary]) -> tuple[str, ...]:
             found.append(f"{record.run_id} has no log yet: what its finished traces say is provisional.")
         elif not record.finished:
             found.append(f"{record.run_id} was stopped before its end.")
-        versions = {name: str(version) for name, version in _members(record.value("versions"))}
-        if stand_ins(versions):
-            found.append(
-                f"{record.run_id} ran on stand-ins ({', '.join(stand_ins(versions))}): it shows that the harness "
-                "works, and not how good the agent is."
-            )
+        if said := stand_in_sentence(record.run_id, record.value("versions")):
+            found.append(f"{said}.")
         if run.contradictions:
             found.append(
                 f"{record.run_id}: in {run.contradictions} episodes the log records another success than the trace; "

@@ -108,13 +108,15 @@ def comparison_row(found: FoundComparison) -> dict[str, Any]:
 
 
 def comparison_run_rows(found: FoundComparison) -> Iterator[dict[str, Any]]:
-    """A row a run that took part, the candidate first."""
+    """A row a run that took part, the candidate first, and those of further repetitions after its parent."""
     document = found.document
     runs: Any = document.get("runs")
     if isinstance(runs, list):
         named = [("run", _mapping(run)) for run in cast("list[Any]", runs)[:_MAX_RUNS]]
     else:
-        named = [(role, _mapping(document.get(role))) for role in ("candidate", "parent")]
+        further: Any = document.get("repetitions")
+        pairs = [document, *(cast("list[Any]", further) if isinstance(further, list) else ())][: _MAX_RUNS // 2]
+        named = [(role, _mapping(_mapping(pair).get(role))) for pair in pairs for role in ("candidate", "parent")]
     for position, (role, run) in enumerate(named):
         if run_id := _text(run, "run_id"):
             yield {
@@ -132,7 +134,7 @@ def _listed(reasons: list[Any]) -> str:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _text(members: Mapping[str, Any], name: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attrs
 
 from hylo_core.errors import HyloError, clean_text
+from hylo_core.trace import INFRASTRUCTURE, EpisodeStatus
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.files import read_evallog
@@ -21,6 +23,9 @@ RUN_STATUSES: Final = ("complete", "partial", "unfinished", "broken")
 itself or is of another run."""
 
 _MAX_PROBLEM: Final = 500
+_MAX_ERROR: Final = 300
+_SHOWN_ERRORS: Final = 3
+_FAILED: Final = frozenset({EpisodeStatus.AGENT_ERROR, *INFRASTRUCTURE})
 
 
 @attrs.frozen(kw_only=True)
@@ -121,6 +126,30 @@ def read_run(run: RunFolder) -> FoundRun:
         log=log,
         scorings=tuple(_scoring(path, run) for path in _scoring_paths(run)),
     )
+
+
+def planned_episodes(manifest: Mapping[str, Any]) -> int | None:
+    """How many episodes a run is to have; None where its manifest does not say."""
+    selection: Any = manifest.get("selection")
+    planned: Any = cast("Mapping[str, Any]", selection).get("instances") if isinstance(selection, Mapping) else None
+    return planned if type(planned) is int and 0 <= planned < 2**53 else None
+
+
+def commonest_errors(log: EvalLog | None) -> list[tuple[str, int]]:
+    """Why episodes failed that nobody could score: the commonest texts, and in how many episodes each stands.
+
+    They are what the log's first scorer gives as its reason, one line each and cut; long tails are left out.
+    """
+    first = next(iter(log.eval.scorers), None) if log is not None else None
+    if log is None or first is None:
+        return []
+    silent = [
+        sample.scores[first].explanation
+        for sample in log.samples
+        if sample.status in _FAILED and first in sample.scores and sample.scores[first].value is None
+    ]
+    texts = Counter(clean_text(" ".join(text.split()), _MAX_ERROR) for text in silent)
+    return texts.most_common(_SHOWN_ERRORS)
 
 
 def _scoring(path: Path, run: RunFolder) -> Scoring:

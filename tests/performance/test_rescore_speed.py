@@ -46,6 +46,11 @@ class NoisyEnv(NullEnv):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of 200 episodes of 300 steps of 40 floats."""
+    return run_of(EPISODES, tmp_path_factory.mktemp("runs"))
+
+
+def run_of(episodes: int, root: Path) -> Path:
+    """A run of so many episodes of 300 steps of 40 floats."""
     task = TaskSpec(
         id="null",
         version="1",
@@ -54,8 +59,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         success=Predicate("builtin", "env_success"),
         max_steps=STEPS + 1,
     )
-    benchmark = Benchmark(id="null", version="1", tasks=(task,), splits={"heldout": tuple(range(EPISODES))})
-    root = tmp_path_factory.mktemp("runs")
+    benchmark = Benchmark(id="null", version="1", tasks=(task,), splits={"heldout": tuple(range(episodes))})
     result = evaluate(benchmark, "heldout", env_factory=lambda _: NoisyEnv(STEPS), agent=NullAgent(), run_root=root)
     return result.run.path
 

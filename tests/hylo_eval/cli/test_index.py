@@ -217,3 +217,55 @@ def test_show_finds_a_comparison_by_its_id_and_a_run_names_those_it_was_in(hylo,
     assert len(left) == 2
     assert identity not in left
     assert f"did you mean '{left[0]}'" in hylo("show", left[0][:-1], "--run-root", judged).err
+
+
+def test_show_says_why_episodes_failed_and_how_often(hylo, tmp_path):
+    """The commonest texts first, on one bounded line each; also where nothing was scored."""
+    write_run(tmp_path, "gone", bench=unit(3), broken=keys(0, 1, 2))
+    done = hylo("show", "gone", "--run-root", tmp_path)
+    assert "error in 3 episodes: RuntimeError: no display\n" in done.out
+    (error,) = hylo("show", "gone", "--run-root", tmp_path, "--json").json["errors"]
+    assert error == {"text": "RuntimeError: no display", "episodes": 3}
+
+
+def test_errors_of_a_hostile_log_are_bounded_and_harmless(hylo, tmp_path):
+    """Many texts, long ones, of several lines, with control characters."""
+    run = write_run(tmp_path, "gone", bench=unit(6), broken=keys(*range(6))).run
+    texts = iter(["a\x1b[31m\nb" + "x" * 100_000, *"cdefg"])
+    edit_json(
+        run.evallog,
+        lambda log: [sample["scores"]["success"].update(explanation=next(texts)) for sample in log["samples"]],
+    )
+    lines = [line for line in hylo("show", "gone", "--run-root", tmp_path).out.splitlines() if "error in 1" in line]
+    assert len(lines) == 3
+    assert max(map(len, lines)) < 400
+    assert "\x1b" not in "".join(lines)
+
+
+def test_show_of_a_partial_run_says_what_is_planned_and_what_finishes_it(hylo, tmp_path):
+    """A whole one lacks nothing and says neither."""
+    run = write_run(tmp_path, "half", bench=unit(3)).run
+    whole = hylo("show", "half", "--run-root", tmp_path).out
+    assert "planned" not in whole
+    run.evallog.rename(run.partial_evallog)
+    done = hylo("show", "half", "--run-root", tmp_path).out
+    assert "planned: 3 episodes, 3 of them in the log\n" in done
+    assert f"to finish it: hylo-eval run --resume half --run-root {tmp_path}" in done.replace("\n", " ").replace(
+        "  ", ""
+    )
+    document = hylo("show", "half", "--run-root", tmp_path, "--json").json
+    assert (document["planned"], document["to_finish"]) == (3, f"hylo-eval run --resume half --run-root {tmp_path}")
+
+
+def test_repetitions_of_a_pair_are_no_single_pair(hylo, tmp_path):
+    """Listed as how many they are; every run of them names the record."""
+    for name, won in (("new-r1", keys(*range(6))), ("new-r2", keys(*range(6))), ("old-r1", ()), ("old-r2", ())):
+        write_run(tmp_path, name, won, bench=unit(6), manifest={"name": name[:3], "version": "1"})
+    done = hylo("gate", "new", "old", "--replicates", 2, "--mode", "improve", "--run-root", tmp_path)
+    assert done.code in (0, 1, 3), done.err
+    (row,) = hylo("ls", "--comparisons", "--run-root", tmp_path, "--json").json
+    assert [run["run_id"] for run in row["runs"]] == ["new-r1", "old-r1", "new-r2", "old-r2"]
+    assert "new-r1, old-r1; 2 repetitions of the pair" in " ".join(
+        hylo("ls", "--comparisons", "--run-root", tmp_path).out.split()
+    )
+    assert hylo("show", "old-r2", "--run-root", tmp_path, "--json").json["comparisons"] == [row["id"]]

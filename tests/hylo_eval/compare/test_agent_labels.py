@@ -7,7 +7,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hylo_eval.compare.agent_labels import AgentName, agent_labels, agent_name_of, settings_of, settings_words
+from hylo_eval.compare.agent_labels import (
+    AgentName,
+    agent_labels,
+    agent_name_of,
+    settings_of,
+    settings_words,
+    side_labels,
+)
 
 
 def named(digest: str, name: str = "act 1", **settings: Any) -> AgentName:
@@ -80,3 +87,9 @@ def test_settings_are_said_in_short() -> None:
     assert settings_words({"b": "x", "a": 0.5}) == "a=0.5, b=x"
     assert settings_words(dict.fromkeys("dcba", 1)) == "a=1, b=1, c=1, …"
     assert settings_words({}) == ""
+
+
+def test_two_runs_of_one_agent_beside_each_other_are_told_apart_by_their_ids() -> None:
+    """Only those that need it: what is set apart already keeps its label."""
+    agents = [named("1"), named("1"), named("2", "dp 1")]
+    assert side_labels(agents, ["monday", "tuesday", "wednesday"]) == ("act 1 (monday)", "act 1 (tuesday)", "dp 1")

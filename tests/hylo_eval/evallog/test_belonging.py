@@ -86,7 +86,6 @@ def test_a_later_scoring_of_another_run_is_a_problem(own: RunFolder) -> None:
         (("benchmark", "split"), "train", "eval.benchmark.split"),
         (("benchmark", "digest"), "sha256:0", "eval.benchmark.digest"),
         (("agent", "name"), "another", "eval.agent.name"),
-        (("created_at",), "2020-01-01T00:00:00+00:00", "eval.manifest.created_at"),
         (("tasks_digest",), "sha256:0", "eval.manifest.tasks_digest"),
         (("selection", "keys_digest"), "sha256:0", "eval.manifest.selection.keys_digest"),
         (("selection", "instances"), 4, "results.n_episodes"),
