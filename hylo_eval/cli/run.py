@@ -164,7 +164,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
                 details=_details(options),
                 video=options["video"] != "none",
                 stop=stop,
-                started=lambda *_: begun.set(),
+                started=lambda _instance, _attempt, _worker: begun.set(),
                 watcher=display,
             )
         display.close()
