@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import socket
 import sys
 import time
 from collections.abc import Mapping
@@ -28,6 +27,7 @@ from hylo_eval.evaluation.carried_videos import store_videos
 from hylo_eval.evaluation.executor import Work, report_activity
 from hylo_eval.evaluation.losses import MAX_FAILED_STARTS, Losses
 from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP, Loss
+from hylo_eval.evaluation.ray_cluster import connected
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.remote_worker import RemoteWorker
 from hylo_eval.evaluation.supervisor import refusal_of
@@ -39,7 +39,6 @@ from hylo_eval.traces.layout import PARTIAL, episode_id
 from hylo_eval.video.recorder import VideoTally
 
 _WAIT_SECONDS: Final = 0.5
-_CONNECT_SECONDS: Final = 10.0
 
 
 @attrs.define
@@ -88,7 +87,7 @@ class RayActors:
     def __init__(
         self, recipe: Recipe, *, workers: int, python: str | None, limits: WorkerLimits, options: RayOptions
     ) -> None:
-        self._ray, self._disconnects = _connected(options.address)
+        self._ray, self._disconnects = connected(options.address)
         self._recipe = recipe
         self._python = python
         self._limits = limits
@@ -340,43 +339,6 @@ class _Actor:
 
     def close(self) -> None:
         self._worker.close()
-
-
-def _connected(address: str | None) -> tuple[Any, bool]:
-    """Ray, connected to an existing cluster, and whether it was connected just now.
-
-    Raises:
-        EvalError: It is not installed, or no cluster answers.
-    """
-    try:
-        import ray
-    except ImportError as error:
-        raise EvalError("Ray is not installed here", fix="python -m pip install 'hylo-eval[ray]'") from error
-    module = cast("Any", ray)
-    connects = not module.is_initialized()
-    if connects:
-        _refuse_silence(address)
-        try:
-            module.init(address=address or "auto", log_to_driver=False, logging_level="error")
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise EvalError(
-                f"no Ray cluster answers at {address or 'auto'}: {error}",
-                fix="ray start --head, or --ray-address HOST:PORT",
-            ) from error
-    return module, connects
-
-
-def _refuse_silence(address: str | None) -> None:
-    """Refuse an address that nobody listens at: Ray itself would try for minutes."""
-    host, _, port = (address or "").rpartition(":")
-    if not host or not port.isdecimal():
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
-    except (OSError, OverflowError) as error:
-        raise EvalError(
-            f"no Ray cluster answers at {address}: {error}", fix="ray start --head, or --ray-address HOST:PORT"
-        ) from error
 
 
 def _told(event: Mapping[str, Any], worker: str, trace: str, written: bytes) -> tuple[Outcome, VideoTally]:
