@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 import attrs
 
-from hylo_eval.errors import EvalError, QueueError
+from hylo_eval.errors import EvalError, QueueError, cannot_write
 from hylo_eval.evaluation.manifest import (
     build_config,
     build_manifest,
@@ -124,7 +124,7 @@ class RunBeginning:
         try:
             self.run.episodes.mkdir(exist_ok=True)
         except OSError as error:
-            raise EvalError(f"cannot make the folder {self.run.episodes}: {error.strerror}") from error
+            raise cannot_write(f"the folder {self.run.episodes}", error) from error
 
     def _never_began(self) -> bool:
         """Whether the folder is what a run leaves that ended before it had a queue: a kill, a full disk."""
