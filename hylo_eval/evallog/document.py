@@ -9,6 +9,7 @@ import orjson
 
 from hylo_core.errors import SchemaError
 from hylo_eval.errors import EvalError
+from hylo_eval.traces.files import size_to_read
 
 MAX_LOG_BYTES: Final = 1024**3
 """A log larger than this is refused unread."""
@@ -21,7 +22,7 @@ def read_bytes(path: Path) -> bytes:
         EvalError: The file cannot be read, or is too large.
     """
     try:
-        if path.stat().st_size > MAX_LOG_BYTES:
+        if size_to_read(path) > MAX_LOG_BYTES:
             raise EvalError(f"{path} is larger than {MAX_LOG_BYTES} bytes")
         return path.read_bytes()
     except OSError as error:

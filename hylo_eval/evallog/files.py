@@ -22,7 +22,7 @@ from hylo_eval.evallog import v01
 from hylo_eval.evallog.consistency import refuse_contradictions
 from hylo_eval.evallog.document import parse_object, read_bytes
 from hylo_eval.evallog.v02 import EvalLog, LoggedState, LogHeader, Sample
-from hylo_eval.traces.files import write_atomically
+from hylo_eval.traces.files import size_to_read, write_atomically
 
 MAX_HEADER_BYTES: Final = 64 * 1024**2
 """A first line longer than this is read with the samples, as one document."""
@@ -100,6 +100,7 @@ def read_evallog_header(path: Path | str) -> LogHeader:
     """
     path = Path(path)
     try:
+        size_to_read(path)
         with path.open("rb") as file:
             line = file.readline(MAX_HEADER_BYTES)
     except OSError as error:

@@ -1,12 +1,26 @@
-"""Writing whole files so that a reader never sees half of one, and no file is written over."""
+"""Files of a run: read to their end, written whole so that a reader never sees half of one, and never over another."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 from pathlib import Path
 
 from hylo_eval.errors import EvalError, cannot_write
+
+
+def size_to_read(path: Path) -> int:
+    """The size in bytes of a file that is about to be read to its end.
+
+    Raises:
+        OSError: There is none, or it is a pipe, a socket or a device, whose end would be waited for.
+    """
+    found = path.stat()
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise OSError(errno.EINVAL, "it is a pipe, a socket or a device")
+    return found.st_size
 
 
 def neighbour_of(path: Path) -> Path:

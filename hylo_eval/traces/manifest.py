@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 import orjson
 
 from hylo_eval.errors import EvalError
+from hylo_eval.traces.files import size_to_read
 
 _RESTORE: Final = "restore the manifest as the run wrote it, or run it again"
 MANIFEST_SCHEMA: Final = "hylo.manifest/v0.1"
@@ -22,7 +23,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         EvalError: It is missing, too large, no JSON object or of another schema.
     """
     try:
-        if path.stat().st_size > MAX_MANIFEST_BYTES:
+        if size_to_read(path) > MAX_MANIFEST_BYTES:
             raise EvalError(f"{path} is larger than {MAX_MANIFEST_BYTES} bytes", fix=_RESTORE)
         document = orjson.loads(path.read_bytes())
     except OSError as error:

@@ -29,6 +29,7 @@ from hylo_core.trace import (
 )
 from hylo_eval.errors import TraceError
 from hylo_eval.traces.encoding import decode_numbers
+from hylo_eval.traces.files import size_to_read
 from hylo_eval.traces.stable import stable, stable_heads
 from hylo_eval.traces.steps import SHORT, STEP, NotPlain, read_columns, read_steps
 
@@ -68,7 +69,7 @@ def read_trace(path: Path | str, *, digests: Digests = "all", by_column: bool = 
     """
     path = Path(path)
     try:
-        if path.stat().st_size > MAX_TRACE_BYTES:
+        if size_to_read(path) > MAX_TRACE_BYTES:
             raise TraceError(path, 0, f"is larger than {MAX_TRACE_BYTES} bytes")
         data = path.read_bytes()
     except FileNotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import time
@@ -11,7 +12,8 @@ import pytest
 
 from tests.performance.test_rescore_speed import part_of, run_of, score
 
-SAMPLES = 1000
+SAMPLES = int(os.environ.get("HYLO_SAMPLES", "200"))
+"""Of the log; with a thousand the peer takes some minutes."""
 TURNS = 1
 LIMIT = 5.0
 """Samples a second, ours over theirs; one process on each side, seconds of its processor."""

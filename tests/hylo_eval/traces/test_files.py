@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hylo_eval import read_evallog, read_evallog_header, read_trace
 from hylo_eval.errors import EvalError
 from hylo_eval.traces.files import write_atomically, write_once
+from hylo_eval.traces.manifest import read_manifest
 
 
 def test_a_name_that_is_taken_keeps_what_it_has(tmp_path: Path) -> None:
@@ -54,3 +56,12 @@ def test_a_name_that_is_too_long_is_an_error_of_ours(tmp_path: Path) -> None:
     """Its neighbour's name is longer still."""
     with pytest.raises(EvalError, match="File name too long"):
         write_atomically(tmp_path / ("a" * 251), b"data")
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    """Trace, manifest, log and its header: refused with what it is."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    for read in (read_trace, read_manifest, read_evallog, read_evallog_header):
+        with pytest.raises(EvalError, match="it is a pipe, a socket or a device"):
+            read(path)
