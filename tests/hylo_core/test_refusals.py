@@ -25,6 +25,7 @@ from hylo_core import (
 from hylo_core.errors import ContractError
 from hylo_core.trace import ArrayLayout
 from hylo_eval.benchmarks import load_benchmark
+from hylo_eval.errors import EvalError
 
 
 def task_members(**changes: Any) -> dict[str, Any]:
@@ -230,4 +231,5 @@ def test_a_bad_file_is_named_with_the_place_in_it(text: str, message: str, tmp_p
     path.write_text(text)
     with pytest.raises(Exception, match=r"bad\.toml") as caught:
         load_benchmark(path)
-    assert str(caught.value) == f"{path}: {message}"
+    said = caught.value.message if isinstance(caught.value, EvalError) else str(caught.value)
+    assert said == f"{path}: {message}"
