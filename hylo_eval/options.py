@@ -95,7 +95,7 @@ def read_options(
                 fix="name one of these, or leave it out" if known else "leave it out",
             )
         try:
-            options[name] = _typed(value, hints.get(name, str))
+            options[name] = _typed(value, hints.get(name, _like_default(known[name])))
         except (ValueError, OverflowError) as error:
             default = known[name].default
             example = f"{name}={default} is the default" if default not in (None, "", _NO_DEFAULT) else f"{name}=…"
@@ -165,6 +165,12 @@ def _hints(factory: Callable[..., Any], names: Sequence[str]) -> dict[str, Any]:
                 fix="import what the annotation names at run time",
             ) from error
     return hints
+
+
+def _like_default(parameter: inspect.Parameter) -> Any:
+    """What stands for an annotation that is missing: the default's own type, where that is a plain one."""
+    hints: dict[Any, Any] = {bool: bool, int: int | float, float: float}
+    return hints.get(parameter.default.__class__, str)
 
 
 def _typed(value: Any, hint: Any) -> Any:

@@ -84,7 +84,7 @@ def _print_notes(result: EvalResult) -> None:
         failed, error = failure
         out.print(
             f"first error: {printable_line(failed.instance.key)}, {error.phase}: "
-            f"{printable_line(error.error_type)}: {printable(error.message)}{printable_line(_place(error))}"
+            f"{printable_line(error.error_type)}: {printable_line(error.message)}{printable_line(_place(error))}"
         )
         out.print(f"all of it: the error event of {printable_line(str(failed.result.path))}")
     if result.disagreements:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hylo_core.errors import describe_error
 from hylo_core.trace import EpisodeStatus
-from hylo_eval.errors import AgentError, SafetyAbort
+from hylo_eval.errors import AgentError, EnvError, SafetyAbort
+
+if TYPE_CHECKING:
+    from hylo_eval.rollout.observe import ObservationView
 
 
 def status_of(error: BaseException, phase: str) -> EpisodeStatus:
@@ -14,3 +21,22 @@ def status_of(error: BaseException, phase: str) -> EpisodeStatus:
     if isinstance(error, SafetyAbort) and phase == "filter":
         return EpisodeStatus.SAFETY_ABORT
     return EpisodeStatus.AGENT_ERROR if isinstance(error, AgentError) else EpisodeStatus.ENV_ERROR
+
+
+def fault_before(error: BaseException, view: ObservationView | None, seen: Mapping[str, Any]) -> EnvError | None:
+    """The environment's fault that led to an agent's error, if there is one: it showed what is not finite.
+
+    An agent cannot answer that with a good action, and its failure would count against it.
+
+    Args:
+        error: The agent's, which becomes the cause.
+        view: Knows what was finite at the reset; None before it.
+        seen: The observation that the agent acted on.
+    """
+    diverged = view.diverged(seen) if view is not None and seen else []
+    if not diverged:
+        return None
+    named = ", ".join(map(repr, diverged[:3]))
+    fault = EnvError(f"the observation {named} was finite at the reset and is no longer; then {describe_error(error)}")
+    fault.__cause__ = error
+    return fault

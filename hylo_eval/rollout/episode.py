@@ -27,7 +27,7 @@ from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
 from hylo_eval.envs.protocol import spec_of
 from hylo_eval.errors import EnvError
-from hylo_eval.rollout.blame import status_of
+from hylo_eval.rollout.blame import fault_before, status_of
 from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_integers, volatile_of
 from hylo_eval.rollout.filtering import filter_action
 from hylo_eval.rollout.memory import resident_bytes
@@ -159,6 +159,8 @@ class _Episode:
         self.success = False
         self.session: AgentSession | None = None
         self.layouts: Mapping[str, ArrayLayout] = {}
+        self.view: ObservationView | None = None
+        self.seen: Mapping[str, Any] = {}
         self.started = clock()
 
     @property
@@ -228,6 +230,9 @@ class _Episode:
     def fail(self, error: BaseException, status: EpisodeStatus | None = None) -> EpisodeResult:
         """Record what was raised and end the episode with the status it deserves, or with the one given."""
         phase = self.phase
+        status = status or status_of(error, phase)
+        if status is EpisodeStatus.AGENT_ERROR and (fault := fault_before(error, self.view, self.seen)) is not None:
+            error, phase, status = fault, "step", EpisodeStatus.ENV_ERROR
         event = ErrorEvent(
             phase=phase if phase != "record" else "step",
             error_type=clean_text(type(error).__name__),
@@ -237,13 +242,13 @@ class _Episode:
             volatile={"traceback": clean_text("".join(traceback.format_exception(error)), MAX_TRACEBACK_CHARACTERS)},
         )
         self.writer.error(event)
-        return self._end(status or status_of(error, phase), phase, error=event)
+        return self._end(status, phase, error=event)
 
     def _reset_env(self) -> tuple[Mapping[str, Any], dict[str, Any], ObservationView]:
         before = self.clock()
         observation, info = self.env.reset(seed=self.instance.seed, options={"instance": self.instance})
         self.reset_seconds = self.clock() - before
-        view = ObservationView(observation, self.frames)
+        self.view = view = ObservationView(observation, self.frames)
         self.layouts = view.layouts
         if not isinstance(info.get(members.INSTRUCTION), str):
             raise EnvError(
@@ -297,6 +302,7 @@ class _Episode:
             inference = not buffer
             if inference:
                 self.phase = "act"
+                self.seen = observation
                 before = clock()
                 reply = session.act(read_only(observation))
                 volatile["act_seconds"] = clock() - before

@@ -54,6 +54,7 @@ class ObservationView:
             key: (value.shape, value.dtype) for key, value in members.items() if type(value) is np.ndarray
         }
         self._numbers, self._pictures = split_observation(observation)  # pyright: ignore[reportUnknownArgumentType]
+        self._finite = tuple(key for key, value in members.items() if _is_finite(value))
 
     def split(self, observation: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, str] | None]:
         """The members kept in the trace as they are, and digests of those kept out of it (None without any).
@@ -78,6 +79,10 @@ class ObservationView:
             return observation, None
         numbers = {key: observation[key] for key in self._numbers}
         return numbers, {key: picture_digest(observation[key]) for key in self._pictures}
+
+    def diverged(self, observation: Mapping[str, Any]) -> list[str]:
+        """The members that were finite at the reset and are no longer; what never was finite is meant to be so."""
+        return [key for key in self._finite if not _is_finite(observation.get(key))]
 
     def _check_layout(self, key: str, value: Any) -> None:
         before, now = self.layouts[key], _layout(key, value)
@@ -121,6 +126,11 @@ def read_only(observation: Mapping[str, Any]) -> dict[str, Any]:
             value.setflags(write=False)
         shown[key] = value
     return shown
+
+
+def _is_finite(value: Any) -> bool:
+    array = np.asarray(value)
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 
 
 def _key(key: Any) -> str:

@@ -30,6 +30,8 @@ from hylo_eval.traces.start_form import encode_start
 
 _OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY
 _DRAIN_BYTES: Final = 1 << 16
+_OF_THIS_PROCESS: Final = (errno.EBADF, errno.EMFILE)
+"""A closed descriptor, and too many open ones: another process need not meet them."""
 _holds_null: Final = re.compile(b"null").search  # half the cost of `in`, which is a tenth of a step
 
 
@@ -175,7 +177,7 @@ class TraceWriter:
         The end event's own ``volatile`` gains ``behaviour_sha256``, which a reader checks.
 
         Raises:
-            DisturbedTrace: Somebody in this process has written there too, or has closed the file.
+            DisturbedTrace: Somebody in this process has written there too, or has closed or removed the file.
             EvalError: The file cannot be written: a full disk, a folder that is gone.
         """
         self._stable.append(stable := orjson.dumps(end_form(event)))
@@ -185,7 +187,7 @@ class TraceWriter:
         self._write_out()
         with self._refusing():
             if os.fstat(self._open()).st_size != self._size:
-                raise self._disturbed()
+                raise self._disturbed("holds more or less than was written to it")
             if self._fsync:
                 os.fsync(self._open())
             self._close()
@@ -216,15 +218,16 @@ class TraceWriter:
         except OSError as error:
             raise self._unwritable(error) from error
 
-    def _disturbed(self) -> DisturbedTrace:
+    def _disturbed(self, how: str) -> DisturbedTrace:
         return DisturbedTrace(
-            f"the trace {self._partial} holds more or less than was written to it, or was closed",
-            fix="have the agent and the environment leave descriptors alone that are not theirs",
+            f"the trace {self._partial} {how}: something else in this process interferes",
+            fix="have the agent and the environment leave files, descriptors and limits alone that are not theirs",
         )
 
     def _unwritable(self, error: OSError) -> EvalError:
-        if error.errno == errno.EBADF:
-            return self._disturbed()
+        lost = error.errno == errno.ENOENT and os.path.isdir(os.path.dirname(self._partial))  # noqa: PTH112, PTH120
+        if lost or error.errno in _OF_THIS_PROCESS:
+            return self._disturbed(f"cannot be written ({error.strerror})")
         return EvalError(
             f"cannot write the trace {self._partial}: {error.strerror}",
             fix="make room, or choose another --run-root; episodes that are finished are kept",

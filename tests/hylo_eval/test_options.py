@@ -211,3 +211,16 @@ def test_a_secret_in_a_query_is_not_recorded() -> None:
     assert on_record({"url": "https://h/v1?model=m&api_key=s3cret&x=1"}) == {
         "url": "https://h/v1?model=m&api_key=(not recorded)&x=1"
     }
+
+
+def test_an_option_without_an_annotation_is_read_as_its_default_is() -> None:
+    """As a number where the default is one, and refused where it is none; as text where nothing says otherwise."""
+
+    def factory(*, std=0.3, count=2, fast=False, name="a", path=None) -> None:  # type: ignore[no-untyped-def]
+        pass
+
+    read = read_options(factory, {"std": "0.5", "count": "3", "fast": "true", "name": "7", "path": "8"}, what="it")
+    assert read == {"std": 0.5, "count": 3, "fast": True, "name": "7", "path": "8"}
+    assert read_options(factory, {"count": "0.5"}, what="it") == {"count": 0.5}
+    with pytest.raises(EvalError, match="option 'std' must be a finite number, not 'slow'"):
+        read_options(factory, {"std": "slow"}, what="it")

@@ -30,7 +30,7 @@ class Base:
 class Nan(Base):
     def act(self, observation): return Reply(np.full(self.size, np.nan))
 class Raises(Base):
-    def act(self, observation): raise RuntimeError("CUDA out of memory\\x1b[31m")
+    def act(self, observation): raise RuntimeError("CUDA out of memory\\x1b[31m\\n::error::verdict: pass")
 class CannotBeMade(Base):
     def __init__(self): raise FileNotFoundError("no checkpoint at /data/none")
 class Prints(Base):
@@ -233,6 +233,7 @@ def test_what_failed_first_is_said(folder: Path) -> None:
     assert done.returncode == 3
     assert "first error: testing/reach_fixed#" in done.stdout
     assert "act: RuntimeError: CUDA out of memory" in done.stdout
+    assert "\\n::error::verdict: pass" in done.stdout  # as text: a line of its own would be a command to a CI service
     assert "(at agents_of_test.py:" in done.stdout
 
 

@@ -55,3 +55,26 @@ def test_a_trace_that_somebody_else_reached_is_no_record(tmp_path: Path, intrude
     with pytest.raises(DisturbedTrace):
         run_episode(ScriptedEnv(), FunctionAgent(act), instance(), trace_path=path)
     assert not path.exists()
+
+
+def test_a_trace_that_somebody_removed_is_no_record(tmp_path: Path) -> None:
+    """Its folder is still there: no disk and no operator did that."""
+    path = tmp_path / "trace.jsonl"
+
+    def act(_: object, __: int) -> Any:
+        path.with_name("trace.jsonl.partial").unlink(missing_ok=True)
+        return np.full(2, 0.25)
+
+    with pytest.raises(DisturbedTrace, match="No such file"):
+        run_episode(ScriptedEnv(), FunctionAgent(act), instance(), trace_path=path)
+
+
+def test_a_process_without_free_descriptors_is_not_a_full_disk(tmp_path: Path) -> None:
+    """Whoever took them all is in it, and goes with it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with pytest.raises(DisturbedTrace, match="Too many open files"):
+            run_episode(ScriptedEnv(), FunctionAgent(), instance(), trace_path=tmp_path / "trace.jsonl")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
