@@ -17,6 +17,7 @@ from hylo_eval.cli.run_report import as_json, print_report
 from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_unfinished, printable_line
+from hylo_eval.families import with_absolute_places
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -143,6 +144,9 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         max_steps=options["max_steps"],
         shard=options["shard"],
     )
+    # The run may be continued from another folder.
+    given = with_absolute_places(env_of(plan.benchmark)[0], split_pairs(options["env_arg"], "--env-arg"))
+    options = {**options, "env_arg": tuple(f"{name}={value}" for name, value in given.items())}
     scorers = [make_scorer(name) for name in options["scorers"]] or None
     run_id = options["run_id"]
     if run_id is None:
