@@ -59,7 +59,9 @@ _STOPPING = "stopping after this step; once more to stop at once"
 )
 @run_root_option_that_says("Where run folders go.")
 @click.option("--run-id", default=None, help="Default: time, benchmark and agent. The same command again continues it.")
-@click.option("--resume", default=None, metavar="RUN_ID", help="Continue a run as it was called; leave BENCH out.")
+@click.option(
+    "--resume", default=None, metavar="RUN_ID|FOLDER", help="Continue a run as it was called; leave BENCH out."
+)
 @click.option("--allow-code-change", is_flag=True, help="Continue a run that another state of Hylo's source began.")
 @click.option(
     "--workers",
@@ -143,6 +145,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         max_episodes=options["max_episodes"],
         max_steps=options["max_steps"],
         shard=options["shard"],
+        called=options["benchmark"],
     )
     # The run may be continued from another folder.
     given = with_absolute_places(env_of(plan.benchmark)[0], split_pairs(options["env_arg"], "--env-arg"))
@@ -187,7 +190,13 @@ def _say_what_was_not_run(result: EvalResult, plan: Plan, options: Mapping[str, 
     if not result.complete:
         _say_how_to_go_on(result, plan, "the budget is spent", options)
     elif not begun:
-        console(stderr=True).print("every episode had its outcome already: nothing was run")
+        err = console(stderr=True)
+        err.print("every episode had its outcome already: nothing was run")
+        if abstained := max(item.n_infrastructure for item in result.summaries.values()):
+            err.print(
+                f"{abstained} of them abstained, for which there is no other try in this run: when what they lacked is "
+                "there, begin another, without --resume and under another --run-id"
+            )
 
 
 def _say_how_to_go_on(result: EvalResult, plan: Plan, why: str, options: Mapping[str, Any]) -> None:

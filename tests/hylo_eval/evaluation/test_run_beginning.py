@@ -146,7 +146,11 @@ def test_a_run_is_continued_where_its_assets_lie_elsewhere(tmp_path: Path, given
 @pytest.mark.parametrize(
     ("before", "now", "fix"),
     [
-        ({"found": "sha256:1"}, {}, r"name the assets again .* --env-arg assets=FOLDER, or HYLO_ROBOCASA_ASSETS=FOLDER"),
+        (
+            {"found": "sha256:1"},
+            {},
+            r"name the assets again .* --env-arg assets=FOLDER, or HYLO_ROBOCASA_ASSETS=FOLDER",
+        ),
         ({"found": "sha256:1"}, {"found": "sha256:2"}, "name the assets again"),
         ({}, {"found": "sha256:1"}, r"begin another run, without --resume .* where the assets were missing"),
     ],
@@ -163,7 +167,9 @@ def test_other_assets_than_a_run_was_begun_with_are_refused_with_what_mends_it(
     assert "leave out" not in caught.value.fix
 
 
-def test_other_packages_than_a_run_was_begun_with_are_refused_with_what_mends_it(tmp_path: Path, begun: RunQueue) -> None:
+def test_other_packages_than_a_run_was_begun_with_are_refused_with_what_mends_it(
+    tmp_path: Path, begun: RunQueue
+) -> None:
     """Nobody can leave them out; what can be left out is said beside."""
     for changes, more in (({}, ""), ({"max_attempts": 1}, "; leave out what else differs")):
         with pytest.raises(QueueError, match=r"versions.scripted: stored '1', given '2'") as caught:
