@@ -67,7 +67,7 @@ def preflight(
     begin_filters(filters, spec_of(env), env.action_space)
     _meet(agent, spec_of(env))
     differences = compare_specs(spec_of(env), agent.spec)
-    _refuse_mismatch(differences, agent.spec, env_ref)
+    refuse_mismatch(differences, agent.spec, env_ref)
     setup = RunSetup(
         agent=agent.info,
         agent_spec=agent.spec,
@@ -116,7 +116,17 @@ def _meet(agent: Agent, env_spec: EnvSpec) -> None:
         ) from error
 
 
-def _refuse_mismatch(differences: Sequence[SpecDifference], agent: AgentSpec, env_ref: Mapping[str, Any]) -> None:
+def refuse_mismatch(differences: Sequence[SpecDifference], agent: AgentSpec, env_ref: Mapping[str, Any]) -> None:
+    """Refuse an agent that the env does not suit.
+
+    Args:
+        differences: Of the two specs.
+        agent: What the agent declares.
+        env_ref: What the env is made from.
+
+    Raises:
+        EvalError: They do not fit; the fix names the options with which the env would show what the agent misses.
+    """
     wrong = [difference for difference in differences if difference.severity == "mismatch"]
     if wrong:
         listed = "".join(f"\n  {difference}" for difference in wrong)

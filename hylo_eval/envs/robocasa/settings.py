@@ -210,9 +210,7 @@ def _scenes(spec: TaskSpec, task: KitchenTask, value: Any) -> tuple[Scene, ...]:
             f"params.scenes of task {spec.id!r} holds {list(excluded[0])}, in which RoboCasa cannot set up {task.name}"
         )
     if not scenes:
-        raise EnvError(
-            f"params.scenes of task {spec.id!r} must be pairs of layout and style, not {_as_written(value)}"
-        )
+        raise EnvError(f"params.scenes of task {spec.id!r} must be pairs of layout and style, not {_as_written(value)}")
     return tuple(scenes)
 
 

@@ -53,6 +53,20 @@ def test_a_good_env_keeps_its_rules(name, hylo):
     assert " 0 broken" in outcome.out
 
 
+def test_a_simulator_that_lacks_something_at_reset_ends_with_3_and_says_it_once(hylo, broken):
+    """Not as the finding of every rule."""
+    lacking = """
+    def reset(self, **arguments):
+        raise EnvUnready("a texture is missing", fix="fetch the textures")
+"""
+    text = BROKEN_ENV.replace("\nclass", "from hylo_eval.errors import EnvUnready\n\nclass").rstrip() + lacking
+    (broken.parent / "lacking_env.py").write_text(text, encoding="utf-8")
+    broken.write_text(BENCHMARK.replace("broken_env", "lacking_env"), encoding="utf-8")
+    outcome = hylo("check-env", broken)
+    assert (outcome.code, outcome.out) == (3, "")
+    assert outcome.err.count("a texture is missing\n  fix: fetch the textures") == 1
+
+
 def test_a_broken_rule_is_named_and_ends_with_2(hylo, broken):
     """With what was found; what the simulator prints is not on standard output."""
     outcome = hylo("check-env", broken)

@@ -39,6 +39,15 @@ def test_what_is_on_record_and_how_it_is_executed_may_be_given(resume: Any, opti
     assert "settings: episodes=2, workers=0, agent speed=0.2" in done.out
 
 
+def test_a_run_is_resumed_by_its_folder(resume: Any, hylo: Any, tmp_path: Path) -> None:
+    """As every other command takes it; a run root given beside it is not looked into."""
+    for folder in (tmp_path / "mine", f"{tmp_path}/mine/"):
+        done = hylo("run", "--resume", folder)
+        assert done.code == 0, done.err
+        assert f"run: {tmp_path}/mine" in done.out.replace("\n", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
