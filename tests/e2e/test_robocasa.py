@@ -273,6 +273,7 @@ def test_a_run_is_resumed_from_elsewhere_and_on_a_copy_of_its_assets(kitchen: Ki
     assert kitchen.hylo("run", file, *how, HYLO_ROBOCASA_ASSETS="").code == 0
     elsewhere = attrs.evolve(kitchen, folder=kitchen.folder / "elsewhere")
     elsewhere.folder.mkdir()
+    shutil.copy(kitchen.folder / "interpreters.toml", elsewhere.folder)
     shutil.copytree(kitchen.assets, elsewhere.folder / "copy")
     resume = ("run", "--resume", kitchen.folder / "runs" / "moved")
     for more in ((), ("--env-arg", "assets=copy")):

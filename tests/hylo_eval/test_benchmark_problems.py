@@ -86,7 +86,7 @@ def test_a_fault_elsewhere_hides_nothing_that_the_family_refuses(problems):
     other = task.replace('"t"', '"u"').replace("max_steps = 5", "max_steps = 0").replace("0.02", "-0.02")
     bad = GOOD.replace("[0, 1]", "[0, -1]").replace("0.02", "-0.02") + "[[tasks]]" + other
     assert [line.partition(" of task")[0] for line in problems(bad)] == [
-        "splits.heldout[1]: must be from 0 to 4294967295, not -1",
+        "splits.heldout[1]: must be in [0, 2147483648), not -1",
         "tasks[1].max_steps: must be at least 1, not 0",
         "tasks[0]: param 'tolerance_m'",
     ]
