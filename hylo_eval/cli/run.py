@@ -147,9 +147,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         shard=options["shard"],
         called=options["benchmark"],
     )
-    # The run may be continued from another folder.
-    given = with_absolute_places(env_of(plan.benchmark)[0], split_pairs(options["env_arg"], "--env-arg"))
-    options = {**options, "env_arg": tuple(f"{name}={value}" for name, value in given.items())}
+    options = _with_absolute_places(plan, options)
     scorers = [make_scorer(name) for name in options["scorers"]] or None
     run_id = options["run_id"]
     if run_id is None:
@@ -184,6 +182,12 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         return result
     finally:
         display.close()
+
+
+def _with_absolute_places(plan: Plan, options: dict[str, Any]) -> dict[str, Any]:
+    """The options as they mean the same in another folder, from which the run may be continued."""
+    given = with_absolute_places(env_of(plan.benchmark)[0], split_pairs(options["env_arg"], "--env-arg"))
+    return {**options, "env_arg": tuple(f"{name}={value}" for name, value in given.items())}
 
 
 def _say_what_was_not_run(result: EvalResult, plan: Plan, options: Mapping[str, Any], *, begun: bool) -> None:
