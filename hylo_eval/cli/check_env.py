@@ -187,10 +187,10 @@ def _print(subject: Subject, report: ConformanceReport) -> None:
         mark, style = _MARKS[finding.outcome]
         head = f"{mark}  {finding.rule:<{width}}  "
         print_hanging(out, head, finding.sentence, style=style)
-        if finding.detail:
-            print_hanging(
-                out, " " * len(head), f"({finding.detail})" if finding.outcome != "broken" else finding.detail
-            )
+        detail = f"({finding.detail})" if finding.detail and finding.outcome != "broken" else finding.detail
+        # The text of an error has its fix on a line of its own.
+        for line in detail.splitlines():
+            print_hanging(out, " " * len(head), line.strip())
     out.print()
     counts = [sum(finding.outcome == outcome for finding in report.findings) for outcome in _MARKS]
     out.print(f"{counts[0]} rules kept, {counts[1]} broken, {counts[2]} not applicable")

@@ -67,6 +67,20 @@ def test_a_simulator_that_lacks_something_at_reset_ends_with_3_and_says_it_once(
     assert outcome.err.count("a texture is missing\n  fix: fetch the textures") == 1
 
 
+def test_the_fix_in_an_error_of_the_env_is_a_line(hylo, broken):
+    """And no escaped line end in the middle of a sentence."""
+    text = BROKEN_ENV.replace(
+        "        *rest, info =", '        raise EvalError("it is stuck", fix="oil it")\n        *rest, info ='
+    )
+    text = text.replace("\nclass", "from hylo_eval.errors import EvalError\n\nclass")
+    (broken.parent / "stuck_env.py").write_text(text, encoding="utf-8")
+    broken.write_text(BENCHMARK.replace("broken_env", "stuck_env"), encoding="utf-8")
+    outcome = hylo("check-env", broken)
+    assert outcome.code == 2
+    assert "\\n" not in outcome.out
+    assert "fix: oil it" in [line.strip() for line in outcome.out.splitlines()]
+
+
 def test_a_broken_rule_is_named_and_ends_with_2(hylo, broken):
     """With what was found; what the simulator prints is not on standard output."""
     outcome = hylo("check-env", broken)

@@ -75,6 +75,47 @@ def test_an_unknown_option_of_the_environment_is_refused(resume: Any) -> None:
     assert "env 'reach' has no option 'size'" in done.err
 
 
+LACKING = """
+from hylo_eval.envs.reach import ReachEnv
+from hylo_eval.errors import EnvUnready
+
+class Lacking(ReachEnv):
+    def reset(self, **arguments):
+        raise EnvUnready("a texture is missing", fix="fetch the textures")
+"""
+BENCHMARK = """
+id = "lacking"
+version = "1"
+env = "env_without_textures:Lacking"
+[splits]
+heldout = [7, 8]
+[[tasks]]
+id = "t/one"
+version = "1"
+instruction = "reach the fixed goal"
+max_steps = 20
+init = {kind = "seed"}
+success = {kind = "builtin", name = "env_success"}
+params = {goal_m = [0.3, 0.0, 0.4], tolerance_m = 0.02}
+"""
+
+
+def test_a_run_whose_episodes_abstained_is_not_tried_again_and_says_so(
+    hylo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was missing may be there by now: that is a new run."""
+    (tmp_path / "env_without_textures.py").write_text(LACKING, encoding="utf-8")
+    (tmp_path / "lacking.toml").write_text(BENCHMARK, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    how = ("--agent", "zero", "--workers", "0", "--max-attempts", "1", "--run-id", "mine", "--run-root", tmp_path)
+    assert hylo("run", tmp_path / "lacking.toml", *how).code == 3
+    again = hylo("run", "--resume", tmp_path / "mine")
+    assert again.code == 3
+    said = " ".join(again.err.split())
+    assert "nothing was run 2 of them abstained, for which there is no other try in this run: when what they" in said
+    assert "begin another, without --resume and under another --run-id" in said
+
+
 def test_repetitions_are_not_resumed_by_their_common_name(hylo: Any, tmp_path: Path) -> None:
     """Each is a run; all of them go on by their own command."""
     (tmp_path / "night-r1").mkdir()
