@@ -8,7 +8,7 @@ no attribute, index, conversion or format, so filling one never runs code.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from hylo_core.errors import ContractError
 
@@ -79,6 +79,43 @@ def matches_instruction(template: str, text: str) -> bool:
             return False
         position = found + len(literal)
     return position + gaps[-1] <= len(text) - len(literals[-1])
+
+
+def templates_meet(first: str, second: str) -> bool:
+    """Whether there is a text that both templates can give; each field takes at least one character.
+
+    Args:
+        first: A template, or static text.
+        second: Another.
+    """
+    ours, theirs = _tokens(first), _tokens(second)
+    # reached[j]: whether ours up to the present token and theirs up to j can have come from one text.
+    reached = [True, *(False for _ in theirs)]
+    for j, token in enumerate(theirs):
+        reached[j + 1] = reached[j] and token is _MORE
+    for one in ours:
+        before, reached = reached, [reached[0] and one is _MORE]
+        for j, other in enumerate(theirs):
+            if one is _MORE or other is _MORE:
+                both = before[j + 1] or reached[j]
+            else:
+                both = before[j] and (one == other or one is _ANY or other is _ANY)
+            reached.append(both)
+    return reached[-1]
+
+
+_ANY: Final = object()
+"""One character of whatever kind."""
+_MORE: Final = object()
+"""Any number of them."""
+
+
+def _tokens(template: str) -> list[object]:
+    literals, gaps = _literals(template)
+    tokens: list[object] = list(literals[0])
+    for fields, literal in zip(gaps, literals[1:], strict=True):
+        tokens += [*fields * [_ANY], _MORE, *literal]
+    return tokens
 
 
 def _literals(template: str) -> tuple[list[str], list[int]]:

@@ -6,7 +6,8 @@ anywhere, and looking at it must not run it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -39,7 +40,8 @@ _MINIMAL: Final[Mapping[str, Any]] = {
 def benchmark_problems(path: Path) -> tuple[HyloError, ...]:
     """What is wrong with a file; each problem names the file and the path of the value. None: it is valid.
 
-    One problem for each member of the file and each member of a task: within one of them, the first.
+    One problem for each member of the file and each member of a task: within one of them, the first. A task whose
+    members are all right is held against its family, which says the first thing that it refuses.
     """
     source = str(path)
     try:
@@ -50,9 +52,10 @@ def benchmark_problems(path: Path) -> tuple[HyloError, ...]:
         benchmark = parse_benchmark(document, source=source)
     except ContractError as whole:
         found = tuple(_member_problems(document, source))
-        # Every member is right by itself: what is wrong is how they go together.
-        return found or (whole,)
-    return (*_env_problems(benchmark, source), *_family_problems(benchmark, path))
+        # Where every member is right by itself, what is wrong is how they go together.
+        return (*(found or (whole,)), *_family_problems(document.get(ENV), _whole_tasks(document), path))
+    env, _ = env_of(benchmark)
+    return (*_env_problems(benchmark, source), *_family_problems(env, enumerate(benchmark.tasks), path))
 
 
 def _member_problems(document: Mapping[str, Any], source: str) -> Iterator[ContractError]:
@@ -121,16 +124,24 @@ def _env_problems(benchmark: Benchmark, source: str) -> Iterator[HyloError]:
         yield ContractError(error.message, path=ENV_OPTIONS, source=source)
 
 
-def _family_problems(benchmark: Benchmark, path: Path) -> Iterator[HyloError]:
+def _whole_tasks(document: Mapping[str, Any]) -> Iterator[tuple[int, TaskSpec]]:
+    """The tasks of a faulty file that are right by themselves, with their positions."""
+    tasks = document.get("tasks")
+    for index, task in enumerate(cast("list[Any]", tasks) if isinstance(tasks, list) else ()):
+        with suppress(ContractError):
+            yield index, TaskSpec.from_dict(task)
+
+
+def _family_problems(env: object, tasks: Iterable[tuple[int, TaskSpec]], path: Path) -> Iterator[HyloError]:
     """What one of Hylo's own families refuses of the tasks, the first thing of each, where it needs no simulator."""
     from hylo_core.refs import load_ref
     from hylo_eval.families import find_family
 
-    family = find_family(env_of(benchmark)[0])
+    family = find_family(env) if isinstance(env, str) else None
     if family is None or not family.check:
         return
     check = load_ref(family.check)
-    for index, task in enumerate(benchmark.tasks):
+    for index, task in tasks:
         try:
             check(task, str(path.parent))
         except EnvError as error:

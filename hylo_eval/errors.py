@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from hylo_core.errors import HyloError
-from hylo_eval.installing import install_apart, install_command
+from hylo_eval.installing import install_apart_here, install_command
 
 
 class EvalError(HyloError):
@@ -95,7 +95,7 @@ class MissingSimulator(EnvError):
         self.apart = apart
         super().__init__(
             f"the {family} environments are not installed here ({reason})",
-            fix=install_apart(family) if apart else install_command(f"hylo-eval[{extra}]"),
+            fix=install_apart_here(family) if apart else install_command(f"hylo-eval[{extra}]"),
         )
 
 

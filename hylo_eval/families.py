@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -31,6 +32,26 @@ class Requirement:
 
 
 @attrs.frozen(kw_only=True)
+class Place:
+    """An option of an environment that says where something lies on this machine.
+
+    Attributes:
+        option: Its name.
+        version: The name under which the family records among the versions what lies there.
+        variable: The environment variable that says the same.
+    """
+
+    option: str
+    version: str
+    variable: str
+
+    @property
+    def naming(self) -> str:
+        """How a command is told of it."""
+        return f"--env-arg {self.option}=FOLDER, or {self.variable}=FOLDER"
+
+
+@attrs.frozen(kw_only=True)
 class Family:
     """A family of environments.
 
@@ -50,8 +71,8 @@ class Family:
         apart: Whether its packages go with no other family's, so that it lives in an interpreter of its own.
         without: Distributions that stand in the record of many interpreters and take no part in what this family
             simulates: their versions are no condition of its runs.
-        places: Options that say where something lies on this machine, each with the name under which the family
-            records among the versions what lies there: with that on record, the place is no condition of a run.
+        places: Options that say where something lies on this machine: with what lies there on record among the
+            versions, the place is no condition of a run.
     """
 
     name: str
@@ -66,7 +87,7 @@ class Family:
     check: str = ""
     apart: bool = False
     without: tuple[str, ...] = ()
-    places: Mapping[str, str] = attrs.field(factory=dict[str, str])
+    places: tuple[Place, ...] = ()
 
     @property
     def install(self) -> str:
@@ -164,7 +185,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         ),
         check="hylo_eval.envs.robocasa.factory:check_task",
         apart=True,
-        places={"assets": "robocasa-assets"},
+        places=(Place(option="assets", version="robocasa-assets", variable="HYLO_ROBOCASA_ASSETS"),),
     ),
 )
 """Every family that has a short name."""
@@ -223,9 +244,28 @@ def without_places(env: str, options: Mapping[str, Any], versions: Mapping[str, 
         options: Its options.
         versions: What was recorded of what it was made of.
     """
+    known = {place.option for place in places_of(env) if place.version in versions}
+    return {name: value for name, value in options.items() if name not in known}
+
+
+def with_absolute_places(env: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """An environment's options as they mean the same in every working folder; an empty place stays for its refusal.
+
+    Args:
+        env: Alias or reference of the environment.
+        options: Its options, read in the present working folder.
+    """
+    names = {place.option for place in places_of(env)}
+    return {
+        name: str(Path(value).absolute()) if name in names and value and isinstance(value, str) else value
+        for name, value in options.items()
+    }
+
+
+def places_of(env: str) -> tuple[Place, ...]:
+    """The places among the options of an environment's alias or reference."""
     family = find_family(env)
-    places: Mapping[str, str] = {} if family is None else family.places
-    return {name: value for name, value in options.items() if places.get(name) not in versions}
+    return () if family is None else family.places
 
 
 def family_availability(family: Family) -> Availability:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import Final
+
+REGISTRY_VARIABLE: Final = "HYLO_INTERPRETERS"
+"""Names the registry of interpreters; empty, it says that there is none."""
 
 
 def install_command(*requirements: str, python: str = "") -> str:
@@ -24,6 +29,12 @@ def module_command(module: str, *arguments: str) -> str:
 def install_apart(family: str) -> str:
     """The command that makes an environment of its own for a family, whose packages go with no other's."""
     return f"hylo-eval env add {family} --create"
+
+
+def install_apart_here(family: str) -> str:
+    """The same where the registry of interpreters may be switched off: it could not be registered."""
+    switched_off = os.environ.get(REGISTRY_VARIABLE) == ""
+    return f"unset {REGISTRY_VARIABLE}; {install_apart(family)}" if switched_off else install_apart(family)
 
 
 def _running() -> str:

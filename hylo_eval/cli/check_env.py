@@ -95,15 +95,15 @@ def find_subject(name: str, task: str | None) -> Subject:
         EvalError: It is neither, or has no such task.
     """
     if name in benchmark_files() or name.endswith(".toml") or "/" in name:
-        return _of_benchmark(find_benchmark(name), task)
+        return _of_benchmark(find_benchmark(name), task, called=name)
     if any(plugin.name == name for plugin in plugins.plugins("envs")):
         return _of_env(name, task)
     if ":" in name:
         found = plugins.load("envs", name)
-        return _of_env(name, task) if _takes_a_task(found) else _of_benchmark(find_benchmark(name), task)
+        return _of_env(name, task) if _takes_a_task(found) else _of_benchmark(find_benchmark(name), task, called=name)
     # Neither: the benchmark's error suggests near benchmarks, and envs are named beside it.
     try:
-        return _of_benchmark(find_benchmark(name), task)
+        return _of_benchmark(find_benchmark(name), task, called=name)
     except EvalError as error:
         envs = ", ".join(plugin.name for plugin in plugins.plugins("envs"))
         raise EvalError(f"{error.message}; envs are {envs}", fix="hylo-eval list") from None
@@ -128,7 +128,7 @@ def _takes_a_task(found: Any) -> bool:
         return True
 
 
-def _of_benchmark(benchmark: Benchmark, task: str | None) -> Subject:
+def _of_benchmark(benchmark: Benchmark, task: str | None, *, called: str = "") -> Subject:
     from hylo_eval.evaluation.plan import find_task
 
     env, defaults = env_of(benchmark)
@@ -136,7 +136,7 @@ def _of_benchmark(benchmark: Benchmark, task: str | None) -> Subject:
     return Subject(
         env=env,
         defaults=defaults,
-        task=benchmark.tasks[0] if task is None else find_task(benchmark, task),
+        task=benchmark.tasks[0] if task is None else find_task(benchmark, task, called=called),
         seeds=(seeds[0], seeds[1]),
     )
 
@@ -187,10 +187,10 @@ def _print(subject: Subject, report: ConformanceReport) -> None:
         mark, style = _MARKS[finding.outcome]
         head = f"{mark}  {finding.rule:<{width}}  "
         print_hanging(out, head, finding.sentence, style=style)
-        if finding.detail:
-            print_hanging(
-                out, " " * len(head), f"({finding.detail})" if finding.outcome != "broken" else finding.detail
-            )
+        detail = f"({finding.detail})" if finding.detail and finding.outcome != "broken" else finding.detail
+        # The text of an error has its fix on a line of its own.
+        for line in detail.splitlines():
+            print_hanging(out, " " * len(head), line.strip())
     out.print()
     counts = [sum(finding.outcome == outcome for finding in report.findings) for outcome in _MARKS]
     out.print(f"{counts[0]} rules kept, {counts[1]} broken, {counts[2]} not applicable")

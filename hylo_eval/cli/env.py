@@ -46,9 +46,11 @@ def add(*, name: str, python: str | None, create: bool, folder: Path | None, bas
     it is not.
     """
     from hylo_eval.interpreters.looking import look_for, resolve_python
-    from hylo_eval.interpreters.registry import Registered, check_name, register
+    from hylo_eval.interpreters.registry import Registered, check_name, register, registry_to_change
 
     check_name(name)
+    # Said before an environment is made that could not be registered.
+    registry_to_change()
     if create == (python is not None):
         raise EvalError("say one of --python PATH and --create", fix=f"hylo-eval env add {name} --python PATH")
     if not create and (folder is not None or base is not None):

@@ -108,6 +108,7 @@ def _race(policy: GatePolicy, options: dict[str, Any]) -> RaceResult:
         episodes=options["episodes"],
         max_episodes=options["max_pairs"],
         max_steps=options["max_steps"],
+        called=options["benchmark"],
     )
     name, defaults = env_of(benchmark)
     given = split_pairs(options["env_arg"], "--env-arg")

@@ -17,6 +17,7 @@ from hylo_eval.cli.run_report import as_json, print_report
 from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_unfinished, printable_line
+from hylo_eval.families import with_absolute_places
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ _STOPPING = "stopping after this step; once more to stop at once"
 )
 @run_root_option_that_says("Where run folders go.")
 @click.option("--run-id", default=None, help="Default: time, benchmark and agent. The same command again continues it.")
-@click.option("--resume", default=None, metavar="RUN_ID", help="Continue a run as it was called; leave BENCH out.")
+@click.option(
+    "--resume", default=None, metavar="RUN_ID|FOLDER", help="Continue a run as it was called; leave BENCH out."
+)
 @click.option("--allow-code-change", is_flag=True, help="Continue a run that another state of Hylo's source began.")
 @click.option(
     "--workers",
@@ -142,7 +145,9 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         max_episodes=options["max_episodes"],
         max_steps=options["max_steps"],
         shard=options["shard"],
+        called=options["benchmark"],
     )
+    options = _with_absolute_places(plan, options)
     scorers = [make_scorer(name) for name in options["scorers"]] or None
     run_id = options["run_id"]
     if run_id is None:
@@ -179,11 +184,23 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         display.close()
 
 
+def _with_absolute_places(plan: Plan, options: dict[str, Any]) -> dict[str, Any]:
+    """The options as they mean the same in another folder, from which the run may be continued."""
+    given = with_absolute_places(env_of(plan.benchmark)[0], split_pairs(options["env_arg"], "--env-arg"))
+    return {**options, "env_arg": tuple(f"{name}={value}" for name, value in given.items())}
+
+
 def _say_what_was_not_run(result: EvalResult, plan: Plan, options: Mapping[str, Any], *, begun: bool) -> None:
     if not result.complete:
         _say_how_to_go_on(result, plan, "the budget is spent", options)
     elif not begun:
-        console(stderr=True).print("every episode had its outcome already: nothing was run")
+        err = console(stderr=True)
+        err.print("every episode had its outcome already: nothing was run")
+        if abstained := max(item.n_infrastructure for item in result.summaries.values()):
+            err.print(
+                f"{abstained} of them abstained, for which there is no other try in this run: when what they lacked is "
+                "there, begin another, without --resume and under another --run-id"
+            )
 
 
 def _say_how_to_go_on(result: EvalResult, plan: Plan, why: str, options: Mapping[str, Any]) -> None:

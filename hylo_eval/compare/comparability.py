@@ -158,7 +158,7 @@ def condition_differences(candidate: RunConditions, parent: RunConditions) -> It
             sentence=f"the candidate's pictures were drawn with {candidate.renderer!r}, "
             f"the parent's with {parent.renderer!r}",
         )
-    yield from _member_differences("env", candidate.env, parent.env)
+    yield from _member_differences("env", _settings_first(candidate.env), _settings_first(parent.env))
     yield from _member_differences("safety", _by_position(candidate.safety), _by_position(parent.safety))
     if candidate.batch_size != parent.batch_size:
         yield Difference(
@@ -200,7 +200,8 @@ def _faults(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Difference]
         faults = list(run.faults[:_SHOWN])
         if len(run.faults) > _SHOWN:
             faults.append(f"has {len(run.faults) - _SHOWN} more such faults")
-        fix = f"restore the files of {run.conditions.run_id} as they were written, or run its agent again"
+        # A folder may be a copy of the run whose id it carries, which is whole.
+        fix = f"restore the files of {run.folder or run.conditions.run_id} as they were written, or run its agent again"
         for fault in faults:
             yield Difference(name="traces", sentence=f"the {side}'s run {fault}", allowable=False, fix=fix)
 
@@ -359,6 +360,11 @@ def _shown(leaves: Mapping[str, Any], path: str) -> str:
 
 def _simulator(conditions: RunConditions) -> dict[str, str]:
     return {name: version for name, version in conditions.versions.items() if name not in _AGENT_PACKAGES}
+
+
+def _settings_first(env: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Its reference and options before its spec, which they decide: only the first differences are shown."""
+    return {**{name: env[name] for name in ("ref", "options") if name in env}, **env}
 
 
 def _by_position(items: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

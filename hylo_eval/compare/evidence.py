@@ -131,6 +131,7 @@ class RunEvidence:
         faults: What contradicts itself in the run, a sentence each; evidence with faults is refused.
         order: The planned instance keys in their declared order; empty where that is not on record.
         to_finish: What finishes a run that is not whole.
+        folder: Where it was read; empty where it lies nowhere.
     """
 
     conditions: RunConditions
@@ -140,6 +141,7 @@ class RunEvidence:
     faults: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     to_finish: str = ""
+    folder: str = ""
 
     def narrowed(self, keys: Collection[str]) -> RunEvidence:
         """The same run with these instances only."""

@@ -118,6 +118,7 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
         faults=(*faults, *contradictions),
         order=order,
         to_finish="" if finished else how_to_finish(run),
+        folder=str(run.path),
     )
 
 

@@ -57,10 +57,13 @@ def resumed(options: Mapping[str, Any], given: Collection[str]) -> dict[str, Any
     Raises:
         EvalError: There is no such run, or it does not say how it was called.
     """
-    run_id = options["resume"]
+    run_id, run_root = options["resume"], Path(options["run_root"])
+    if "/" in run_id and Path(run_id).is_dir():
+        # As for every other command, a run may be named by its folder.
+        path = Path(run_id).resolve()
+        run_id, run_root = path.name, path.parent
     if "run_id" in given and options["run_id"] != run_id:
         raise EvalError("--resume and --run-id name two runs", fix="leave --run-id out")
-    run_root = Path(options["run_root"])
     folder = RunFolder.at(run_root, run_id)
     if not folder.path.is_dir():
         known = [path.name for path in run_root.iterdir() if path.is_dir()] if run_root.is_dir() else []
@@ -85,7 +88,7 @@ def resumed(options: Mapping[str, Any], given: Collection[str]) -> dict[str, Any
             if value == NOT_RECORDED:
                 raise EvalError(f"{flag} {key} is a secret and was not written down", fix=f"{flag} {key}=…")
         kept[name] = tuple(f"{key}={value}" for key, value in pairs.items())
-    return {**options, **kept, "run_id": run_id}
+    return {**options, **kept, "run_id": run_id, "run_root": run_root}
 
 
 def _checked(invocation: dict[str, Any], path: Path) -> dict[str, Any]:

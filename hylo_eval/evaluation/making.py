@@ -18,6 +18,7 @@ from hylo_eval import plugins
 from hylo_eval.benchmarks import read_toml
 from hylo_eval.envs.protocol import BENCHMARK_FOLDER
 from hylo_eval.errors import AgentError, EvalError
+from hylo_eval.families import with_absolute_places
 from hylo_eval.options import on_record, read_options, refuse_missing, split_pairs
 
 _GIVEN_BY_HARNESS = (BENCHMARK_FOLDER,)
@@ -53,7 +54,9 @@ def make_env_factory(
         **read_options(factory, defaults, what=f"env {name!r}", reserved=_GIVEN_BY_HARNESS),
         **read_options(factory, given, what=f"env {name!r}", reserved=_GIVEN_BY_HARNESS),
     }
-    ref = {"ref": plugins.ref_of("envs", name), "options": on_record(options)}
+    ref_name = plugins.ref_of("envs", name)
+    options = with_absolute_places(ref_name, options)
+    ref = {"ref": ref_name, "options": on_record(options)}
     if folder is not None and BENCHMARK_FOLDER in inspect.signature(factory).parameters:
         options = {BENCHMARK_FOLDER: str(folder), **options}
     return Made(factory, ref, options)

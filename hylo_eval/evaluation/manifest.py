@@ -14,7 +14,7 @@ import orjson
 
 from hylo_core.canonical import digest
 from hylo_core.frozen import thaw
-from hylo_eval.families import find_family, simulating_versions
+from hylo_eval.families import find_family, simulating_versions, without_places
 from hylo_eval.interpreters.looking import BASE_PACKAGES, packages_of
 from hylo_eval.interpreters.own import hylo_version, source_digest
 from hylo_eval.interpreters.probe import installed_versions
@@ -38,7 +38,7 @@ def build_config(plan: Plan, setup: RunSetup) -> dict[str, Any]:
         "selection": thaw(plan.selection),
         "overrides": dict(plan.overrides),
         "agent": {**setup.agent.to_dict(), "spec": setup.agent_spec.to_dict(), **thaw(setup.agent_ref)},
-        "env": {"spec": setup.env_spec.to_dict(), **thaw(setup.env_ref)},
+        "env": {"spec": setup.env_spec.to_dict(), **_placeless(setup)},
         "simulator": {"versions": dict(setup.versions), "renderer": setup.renderer},
         "safety": [thaw(item) for item in setup.safety],
         "max_attempts": setup.max_attempts,
@@ -64,6 +64,7 @@ def build_manifest(
         "created_at": now(),
         "config_digest": digest(config),
         **{name: value for name, value in config.items() if name != "simulator"},
+        "env": {**config["env"], **thaw(setup.env_ref)},
         "selection": selection,
         "tasks_digest": plan.tasks_digest,
         "scorers": list(scorers),
@@ -120,6 +121,14 @@ def without_home(path: str) -> str:
     """A path as a manifest has it: a person's name is nobody's business."""
     home = os.path.expanduser("~")  # noqa: PTH111 - pathlib's raises where there is no home
     return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
+
+
+def _placeless(setup: RunSetup) -> dict[str, Any]:
+    """What the env was made from, without where on a machine something lies that the versions identify."""
+    ref = thaw(setup.env_ref)
+    if not isinstance(ref.get("options"), dict):
+        return ref
+    return {**ref, "options": without_places(str(ref.get("ref", "")), ref["options"], setup.versions)}
 
 
 def _base_versions(setup: RunSetup) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -105,7 +106,7 @@ class Plan:
         if spec is None or index is None:
             raise EvalError(
                 f"split {self.split!r} has no instance {key!r}",
-                fix=f"hylo-eval benchmark show {self.benchmark.id}",
+                fix=f"name one of the split, TASK#SEED, such as {self.declared[0].key}",
             )
         return self._build(Planned(spec.id, int(seed), index))
 
@@ -140,6 +141,7 @@ def plan_run(
     max_episodes: int | None = None,
     max_steps: int | None = None,
     shard: str | None = None,
+    called: str = "",
 ) -> Plan:
     """Select instances.
 
@@ -152,6 +154,7 @@ def plan_run(
         max_episodes: Episodes altogether: a balanced prefix of the declared order.
         max_steps: A horizon in place of every task's own.
         shard: ``i/n``: the i-th of n parts of all that, from 1, each with its share of every task.
+        called: How commands name the benchmark, such as by its file; its id unless given.
 
     Raises:
         EvalError: A name that names nothing, or a number below one.
@@ -170,9 +173,9 @@ def plan_run(
     if key is not None:
         if tasks:
             raise EvalError("--key names one instance, and --task whole tasks", fix="leave --task out")
-        selected = (_keyed(benchmark, key, split),)
+        selected = (_keyed(benchmark, key, split, called),)
     elif tasks:
-        chosen = {find_task(benchmark, name).id for name in tasks}
+        chosen = {find_task(benchmark, name, called=called).id for name in tasks}
         selected = tuple(task for task in benchmark.tasks if task.id in chosen)
     selection: dict[str, Any] = {"episodes": episodes, "max_episodes": max_episodes, "key": key, "shard": shard}
     if tasks:
@@ -213,8 +216,8 @@ def _split(benchmark: Benchmark, split: str | None) -> str:
     return split
 
 
-def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
-    """The task of an id, an unambiguous end of an id, or a position.
+def find_task(benchmark: Benchmark, name: str, *, called: str = "") -> TaskSpec:
+    """The task of an id, an unambiguous end of an id, or a position; ``called`` as in :func:`plan_run`.
 
     Raises:
         EvalError: There is none; the text suggests near names.
@@ -228,14 +231,18 @@ def find_task(benchmark: Benchmark, name: str) -> TaskSpec:
             return benchmark.tasks[int(name)]
         raise EvalError(
             f"{benchmark.id!r} has no task {name}; its tasks are 0 to {len(benchmark.tasks) - 1}",
-            fix=f"hylo-eval benchmark show {benchmark.id}",
+            fix=_show(benchmark, called),
         )
     ends = [task for task in benchmark.tasks if task.id.endswith(f"/{name}")]
     if len(ends) == 1:
         return ends[0]
     known = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
     hint = did_you_mean(name, known)
-    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=f"hylo-eval benchmark show {benchmark.id}")
+    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=_show(benchmark, called))
+
+
+def _show(benchmark: Benchmark, called: str) -> str:
+    return f"hylo-eval benchmark show {shlex.quote(called or benchmark.id)}"
 
 
 def read_shard_name(shard: str) -> tuple[int, int]:
@@ -256,7 +263,7 @@ def _shard_of(item: Planned, count: int) -> int:
     return (item.episode_index + int.from_bytes(turned[:4])) % count
 
 
-def _keyed(benchmark: Benchmark, key: str, split: str) -> TaskSpec:
+def _keyed(benchmark: Benchmark, key: str, split: str, called: str) -> TaskSpec:
     task_id, _, seed = key.rpartition("#")
     task = next((item for item in benchmark.tasks if item.id == task_id), None)
     seeds = benchmark.splits[split][: benchmark.episodes_per_task]
@@ -268,7 +275,7 @@ def _keyed(benchmark: Benchmark, key: str, split: str) -> TaskSpec:
     known = [f"{item.id}#{number}" for item in benchmark.tasks for number in seeds]
     raise EvalError(
         f"split {split!r} has no instance {key!r}{did_you_mean(key, known[:2000])}",
-        fix=f"name a key, TASK#SEED: hylo-eval benchmark show {benchmark.id}",
+        fix=f"name a key, TASK#SEED: {_show(benchmark, called)}",
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import describe
 from hylo_core.errors import describe_error
+from hylo_core.refs import load_ref
 from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
 from hylo_core.task import TaskSpec
 from hylo_core.trace import AgentInfo
@@ -65,7 +67,7 @@ def preflight(
     begin_filters(filters, spec_of(env), env.action_space)
     _meet(agent, spec_of(env))
     differences = compare_specs(spec_of(env), agent.spec)
-    _refuse_mismatch(differences)
+    refuse_mismatch(differences, agent.spec, env_ref)
     setup = RunSetup(
         agent=agent.info,
         agent_spec=agent.spec,
@@ -114,11 +116,45 @@ def _meet(agent: Agent, env_spec: EnvSpec) -> None:
         ) from error
 
 
-def _refuse_mismatch(differences: Sequence[SpecDifference]) -> None:
+def refuse_mismatch(differences: Sequence[SpecDifference], agent: AgentSpec, env_ref: Mapping[str, Any]) -> None:
+    """Refuse an agent that the env does not suit.
+
+    Args:
+        differences: Of the two specs.
+        agent: What the agent declares.
+        env_ref: What the env is made from.
+
+    Raises:
+        EvalError: They do not fit; the fix names the options with which the env would show what the agent misses.
+    """
     wrong = [difference for difference in differences if difference.severity == "mismatch"]
     if wrong:
         listed = "".join(f"\n  {difference}" for difference in wrong)
         raise EvalError(
             f"agent and environment do not fit; every episode would run and only the numbers would be wrong:{listed}",
-            fix="mend what the agent's spec declares, or run an agent that is made for this environment",
+            fix=_observing_more(wrong, agent, env_ref)
+            or "mend what the agent's spec declares, or run an agent that is made for this environment",
         )
+
+
+def _observing_more(wrong: Sequence[SpecDifference], agent: AgentSpec, env_ref: Mapping[str, Any]) -> str:
+    """The options with which the environment shows what the agent misses; empty where none would, or more is wrong."""
+    by_option = {
+        "privileged": {f"state.{item.name}" for item in agent.state if item.privileged},
+        "cameras": {f"cameras.{item.name}" for item in agent.cameras},
+    }
+    missing = {difference.path for difference in wrong}
+    needed = [name for name, paths in by_option.items() if paths & missing]
+    if not missing <= set().union(*by_option.values()) or not all(_is_off(name, env_ref) for name in needed):
+        return ""
+    return " ".join(f"--env-arg {name}=true" for name in needed)
+
+
+def _is_off(name: str, env_ref: Mapping[str, Any]) -> bool:
+    """Whether the env's factory has a switch of that name, which is off."""
+    ref = str(env_ref.get("ref", ""))
+    if not ref:
+        return False
+    switch = signature(load_ref(ref)).parameters.get(name)
+    options: Mapping[str, Any] = env_ref.get("options", {})
+    return switch is not None and options.get(name, switch.default) is False

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 import attrs
 
 from hylo_eval.errors import EvalError, QueueError, cannot_write
+from hylo_eval.evaluation.continuing import how_to_continue
 from hylo_eval.evaluation.manifest import (
     build_config,
     build_manifest,
@@ -23,7 +24,7 @@ from hylo_eval.evaluation.manifest import (
 from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.interpreters.own import source_digest
-from hylo_eval.queue import Item, RunQueue
+from hylo_eval.queue import AnotherConfiguration, Item, RunQueue
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.manifest import read_manifest
 
@@ -107,6 +108,10 @@ class RunBeginning:
         config = build_config(self.plan, self.setup)
         try:
             queue = RunQueue.open(self.run.queue, config=config, allow_code_change=allow_code_change, fsync=fsync)
+        except AnotherConfiguration as error:
+            what = f"the run {self.run.run_id!r} cannot be continued: {error.message}"
+            ref = str(self.setup.env_ref.get("ref", ""))
+            raise QueueError(what, fix=how_to_continue(error.found, ref) or error.fix) from error
         except QueueError as error:
             what = f"the run {self.run.run_id!r} cannot be continued: {error.message}"
             raise QueueError(what, fix=error.fix) from error

@@ -26,9 +26,10 @@ import attrs
 
 from hylo_eval.benchmarks import read_toml
 from hylo_eval.errors import EvalError
+from hylo_eval.installing import REGISTRY_VARIABLE
 from hylo_eval.traces.files import write_atomically
 
-VARIABLE: Final = "HYLO_INTERPRETERS"
+VARIABLE: Final = REGISTRY_VARIABLE
 """The environment variable that names another registry file; empty for none."""
 
 SCHEMA: Final = "hylo.interpreters/v0.1"
@@ -59,6 +60,18 @@ def registry_path() -> Path | None:
     if given is not None:
         return Path(given).absolute() if given else None
     return user_folder("XDG_CONFIG_HOME", ".config") / "interpreters.toml"
+
+
+def registry_to_change() -> Path:
+    """Where the registry is, for whoever is going to write it.
+
+    Raises:
+        EvalError: There is to be none.
+    """
+    path = registry_path()
+    if path is None:
+        raise EvalError(f"{VARIABLE} is empty: there is no registry to change", fix=f"unset {VARIABLE}")
+    return path
 
 
 def default_folder(name: str) -> Path:
@@ -147,9 +160,7 @@ def check_name(name: str) -> None:
 @contextmanager
 def _changing() -> Generator[dict[str, Registered], None, None]:
     """The entries, written back when nothing was raised; one process at a time."""
-    path = registry_path()
-    if path is None:
-        raise EvalError(f"{VARIABLE} is empty: there is no registry to change", fix=f"unset {VARIABLE}")
+    path = registry_to_change()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.with_name(f".{path.name}.lock").open("wb")

@@ -19,7 +19,7 @@ from hylo_eval.queue.database import QueueFile
 from hylo_eval.queue.file_system import refuse_network_file_system
 from hylo_eval.queue.owner import Machine, Owner
 from hylo_eval.queue.rows import ATTEMPTS, LEASES, RECENT, RESULTS, attempt_of, lease_of, result_of
-from hylo_eval.queue.settings import CodeChange, Rules, Settings, differs_in_code, read_settings
+from hylo_eval.queue.settings import AnotherConfiguration, CodeChange, Rules, Settings, differs_in_code, read_settings
 from hylo_eval.queue.tables import OLDEST_READABLE, migrate, newest_version, version_of
 from hylo_eval.queue.trace_check import RECENT_SECONDS, Demotion, fault_of, first_recent, left_a_trace
 from hylo_eval.queue.values import Attempt, Ending, Item, Lease, Outcome, Result, State
@@ -129,6 +129,9 @@ class RunQueue:
                 with file.writing() as connection:
                     add_config(connection, config, machine.wall_seconds())
                     settings = read_settings(connection)
+        except AnotherConfiguration as error:
+            file.close()
+            raise AnotherConfiguration(f"{path}: {error.message}", fix=error.fix, found=error.found) from error
         except QueueError as error:
             file.close()
             where = "" if error.message.startswith(str(path)) else f"{path}: "

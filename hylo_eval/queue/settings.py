@@ -13,11 +13,23 @@ from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, freeze
 from hylo_eval.errors import QueueError
 from hylo_eval.queue import checks
-from hylo_eval.queue.configuration import describe_differences, differences
+from hylo_eval.queue.configuration import Difference, describe_differences, differences
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+
+class AnotherConfiguration(QueueError):
+    """A run was begun with another configuration than it is to be continued with.
+
+    Attributes:
+        found: Where they differ.
+    """
+
+    def __init__(self, message: str, *, fix: str, found: Sequence[Difference]) -> None:
+        self.found = tuple(found)
+        super().__init__(message, fix=fix)
 
 
 MOST_LOSSES = 10
@@ -129,7 +141,7 @@ def differs_in_code(settings: Settings, config: Mapping[str, Any], *, allow_code
     """Whether a configuration is the stored one but for Hylo's own code, and that is allowed.
 
     Raises:
-        QueueError: It is another one, with a line a difference.
+        AnotherConfiguration: It is another one; the text has a line a difference.
     """
     _, digest = encode_config(config)
     if digest == settings.config_digest:
@@ -142,6 +154,6 @@ def differs_in_code(settings: Settings, config: Mapping[str, Any], *, allow_code
     fix = (
         "--allow-code-change continues it and records the change"
         if only_code
-        else "leave out what differs, or choose another --run-id"
+        else "leave out what differs, or choose another --run-id, without --resume"
     )
-    raise QueueError(f"the run was begun {what}:\n{describe_differences(found)}", fix=fix)
+    raise AnotherConfiguration(f"the run was begun {what}:\n{describe_differences(found)}", fix=fix, found=found)

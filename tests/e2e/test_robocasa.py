@@ -266,6 +266,42 @@ def test_the_bare_wheel_abstains_and_says_what_to_install(kitchen: Kitchen) -> N
         assert f"fix: {kitchen.python} -m robocasa.scripts.download_kitchen_assets" in error.message
 
 
+def test_a_run_is_resumed_from_elsewhere_and_on_a_copy_of_its_assets(kitchen: Kitchen) -> None:
+    """Its place was relative; what lies there is the condition. Without any, the fix is to name it."""
+    file = kitchen.write("moved", attrs.evolve(NAVIGATE, max_steps=2))
+    how = ("--agent", "zero", "--run-id", "moved", "--env-arg", "assets=assets")
+    assert kitchen.hylo("run", file, *how, HYLO_ROBOCASA_ASSETS="").code == 0
+    elsewhere = attrs.evolve(kitchen, folder=kitchen.folder / "elsewhere")
+    elsewhere.folder.mkdir()
+    shutil.copy(kitchen.folder / "interpreters.toml", elsewhere.folder)
+    shutil.copytree(kitchen.assets, elsewhere.folder / "copy")
+    resume = ("run", "--resume", kitchen.folder / "runs" / "moved")
+    for more in ((), ("--env-arg", "assets=copy")):
+        done = elsewhere.hylo(*resume, *more, HYLO_ROBOCASA_ASSETS="")
+        assert done.code == 0, done.err
+        assert "nothing was run" in done.err
+    (elsewhere.folder / "copy" / "more.txt").write_text("another tree")
+    others = elsewhere.hylo(*resume, "--env-arg", "assets=copy")
+    assert others.code == 2
+    assert "fix: name the assets again that it was begun with, --env-arg assets=FOLDER" in others.err
+
+
+def test_the_scripted_agent_without_its_observation_is_told_the_option(kitchen: Kitchen) -> None:
+    """Before anything runs."""
+    file = kitchen.write("unprivileged", NAVIGATE)
+    refused = kitchen.hylo("run", file, "--agent", "robocasa-scripted", "--run-id", "unprivileged")
+    assert refused.code == 2
+    assert "fix: --env-arg privileged=true" in refused.err
+
+
+def test_a_check_without_an_asset_ends_with_3_and_says_so_once(kitchen: Kitchen) -> None:
+    """It is no contract of the environment that is broken."""
+    file = kitchen.write("partial", kitchen_task("OpenDrawer", layout=3))
+    checked = kitchen.hylo("check-env", file)
+    assert (checked.code, checked.out) == (3, "")
+    assert checked.err.count("layout003") == 1
+
+
 def test_a_folder_of_assets_that_is_not_there_is_refused_before_anything_runs(kitchen: Kitchen) -> None:
     """A typo is no missing installation: no episode is begun."""
     file = kitchen.write("nowhere", NAVIGATE)

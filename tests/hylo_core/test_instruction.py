@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hylo_core.errors import ContractError
-from hylo_core.instruction import instruction_fields, matches_instruction, render_instruction
+from hylo_core.instruction import instruction_fields, matches_instruction, render_instruction, templates_meet
 from tests import strategies
 
 TEMPLATE = "put the {obj} in {{braces}} on the {place}, the {obj}"
@@ -31,6 +31,35 @@ def test_what_was_rendered_matches_its_template(obj: str, place: str) -> None:
     if obj and place:
         assert matches_instruction(TEMPLATE, render_instruction(TEMPLATE, {"obj": obj, "place": place}))
     assert not matches_instruction(TEMPLATE, "open the drawer")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "meet"),
+    [
+        ("open it", "open it", True),
+        ("open it", "open {what}", True),
+        ("open ", "open {what}", False),
+        ("open the left {what}", "open the {side} drawer", True),
+        ("open the left {what}.", "open the {side} drawer", False),
+        ("{a}{b}{c}", "xy", False),
+        ("{a}{b}", "xy", True),
+        ("{{x}}", "{{{a}}}", True),
+        ("", "{a}", False),
+        ("", "", True),
+    ],
+)
+def test_two_templates_meet_where_one_text_can_come_of_both(first: str, second: str, meet: bool) -> None:
+    """Whichever is named first."""
+    assert templates_meet(first, second) is meet
+    assert templates_meet(second, first) is meet
+
+
+@given(strategies.texts, strategies.texts)
+def test_a_template_meets_all_that_it_can_give(obj: str, place: str) -> None:
+    """As static text, with literal braces doubled."""
+    if obj and place:
+        text = render_instruction(TEMPLATE, {"obj": obj, "place": place})
+        assert templates_meet(TEMPLATE, text.replace("{", "{{").replace("}", "}}"))
 
 
 @pytest.mark.parametrize(

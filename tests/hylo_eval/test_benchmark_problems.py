@@ -61,7 +61,7 @@ def test_all_problems_are_found_at_once(problems):
         (("[splits]", "[max_steps]\nt = 0\n[splits]"), ["max_steps.t: must be at least 1"]),
         (
             ('{kind = "seed"}', '{kind = "init_state", uri = "u://u", count = 1}'),
-            ["splits.heldout[1]: must be below 1"],
+            ["splits.heldout[1]: must be below 1", "tasks[0]: task 't' has an init of kind 'init_state'"],
         ),
         (("max_steps = 5\n", ""), ["tasks[0].max_steps: is missing"]),
         (("instruction", 'success_at = "end"\ninstruction'), ["tasks[0].stop_on_success: must be false"]),
@@ -78,6 +78,36 @@ def test_each_problem_has_a_path_and_a_sentence(problems, change, expected):
     found = problems(GOOD.replace(*change, 1))
     assert len(found) == len(expected)
     assert all(line.startswith(start) for line, start in zip(found, expected, strict=True))
+
+
+def test_a_fault_elsewhere_hides_nothing_that_the_family_refuses(problems):
+    """Of the tasks that are whole; of the others their own faults are said."""
+    _, _, task = GOOD.rpartition("[[tasks]]")
+    other = task.replace('"t"', '"u"').replace("max_steps = 5", "max_steps = 0").replace("0.02", "-0.02")
+    bad = GOOD.replace("[0, 1]", "[0, -1]").replace("0.02", "-0.02") + "[[tasks]]" + other
+    assert [line.partition(" of task")[0] for line in problems(bad)] == [
+        "splits.heldout[1]: must be in [0, 2147483648), not -1",
+        "tasks[1].max_steps: must be at least 1, not 0",
+        "tasks[0]: param 'tolerance_m'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "valid"),
+    [
+        ("Close the {drawr} now", False),
+        ("open it", False),
+        ("{anything}", True),
+        ("{do} the {side} drawer.", True),
+        ("Open the left drawer.", True),
+    ],
+)
+def test_an_instruction_that_no_episode_can_have_is_said(problems, instruction, valid):
+    """RoboCasa words it at reset, and an episode that is worded otherwise abstains."""
+    found = problems(KITCHEN.replace("{instruction}", instruction))
+    assert len(found) == (not valid)
+    assert all("can come of no episode of RoboCasa's OpenDrawer" in line for line in found)
+    assert all('(fix: instruction = "{behavior} the {drawer_side} drawer.")' in line for line in found)
 
 
 KITCHEN = """

@@ -8,6 +8,8 @@ import pytest
 
 from hylo_eval import families, plugins
 from hylo_eval.benchmarks import benchmark_files, env_of, load_benchmark
+from hylo_eval.envs.robocasa.assets import ASSETS
+from hylo_eval.envs.robocasa.installation import ASSETS_VARIABLE
 from hylo_eval.families import (
     FAMILIES,
     FREEZABLE,
@@ -16,6 +18,7 @@ from hylo_eval.families import (
     find_family,
     plugin_availability,
     simulating_versions,
+    with_absolute_places,
     without_places,
 )
 from hylo_eval.plugins import BUILT_IN, Plugin
@@ -107,7 +110,24 @@ def test_no_family_leaves_out_what_it_is_pinned_to():
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family.places], ids=lambda family: family.name)
 def test_a_place_is_left_out_only_where_what_lies_there_is_on_record(family):
     """Two machines keep one set of assets in two folders."""
-    for option, record in family.places.items():
-        options = {option: "/here", "size": 3}
-        assert without_places(family.name, options, {record: "sha256:1"}) == {"size": 3}
+    for place in family.places:
+        options = {place.option: "/here", "size": 3}
+        assert without_places(family.name, options, {place.version: "sha256:1"}) == {"size": 3}
         assert without_places(family.name, options, {}) == options
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family.places], ids=lambda family: family.name)
+def test_a_place_means_the_same_in_every_folder(family, tmp_path, monkeypatch):
+    """A relative one is that of the present folder; an empty one is left for the env to refuse."""
+    monkeypatch.chdir(tmp_path)
+    for place in family.places:
+        options = {place.option: "assets", "size": "3"}
+        assert with_absolute_places(family.name, options) == {**options, place.option: str(tmp_path / "assets")}
+        assert with_absolute_places(family.name, {place.option: ""}) == {place.option: ""}
+        assert with_absolute_places(f"somebody.{family.name}:Env", options) == options
+
+
+def test_the_variable_of_a_place_is_the_one_that_the_family_reads():
+    """It stands in the table so that a fix can name it without importing the family."""
+    (place,) = families.places_of("robocasa")
+    assert (place.variable, place.version) == (ASSETS_VARIABLE, ASSETS)

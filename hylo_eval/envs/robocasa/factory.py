@@ -14,7 +14,7 @@ from hylo_eval.envs.robocasa.installation import (
     find_installation,
     installed_versions,
 )
-from hylo_eval.envs.robocasa.settings import read_settings
+from hylo_eval.envs.robocasa.settings import check_instruction, read_settings
 from hylo_eval.envs.robocasa.snapshots import read_document, read_snapshot
 from hylo_eval.envs.robocasa.specs import ActionLayout, Orientation, env_spec
 from hylo_eval.errors import EnvError, EnvUnready
@@ -30,9 +30,11 @@ def check_task(task: TaskSpec, folder: str) -> None:
         folder: Where its benchmark file lies.
 
     Raises:
-        EnvError: A param, the check or the init is not this family's; a snapshot is missing or another one.
+        EnvError: A param, the check, the init or the instruction is not this family's; a snapshot is missing or another
+            one.
     """
     settings = read_settings(task)
+    check_instruction(task, settings)
     if isinstance(task.init, SnapshotInit):
         read_document(task, folder, settings)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
 import attrs
 
 from hylo_core.canonical import describe, is_digest
+from hylo_core.instruction import templates_meet
 from hylo_core.task import InitStateRef, Predicate, SeedInit, SnapshotInit, TaskSpec
 from hylo_eval.envs.robocasa.catalogue import (
     DEFAULT_OBJECT_REGISTRIES,
@@ -106,6 +108,9 @@ def kitchen_task_spec(
     )
 
 
+_NAMES_OF_TASKS: Final = 'a name as in hylo-eval benchmark show robocasa_target50: task = "CloseDrawer"'
+
+
 def read_settings(spec: TaskSpec) -> KitchenSettings:
     """The settings in a task's params.
 
@@ -116,7 +121,7 @@ def read_settings(spec: TaskSpec) -> KitchenSettings:
     try:
         task = catalogue().task(params["task"])
     except EvalError as error:
-        raise EnvError(error.message, fix="hylo-eval list benchmarks") from None
+        raise EnvError(error.message, fix=_NAMES_OF_TASKS) from None
     _check_success(spec, task)
     _check_init(spec, params.get(DIGEST_PARAM))
     objects = params.get("objects", "all")
@@ -132,6 +137,21 @@ def read_settings(spec: TaskSpec) -> KitchenSettings:
         fixture=_fixture(spec, task, params.get("fixture", "")),
         object_category=_category(spec, task, params.get("object_category", "")),
     )
+
+
+def check_instruction(spec: TaskSpec, settings: KitchenSettings) -> None:
+    """Refuse a text that the environment, which words every episode, cannot say: all of them would abstain.
+
+    Raises:
+        EnvError: The two texts cannot meet, as the catalogue has the package's.
+    """
+    task = catalogue().task(settings.task)
+    if not templates_meet(spec.instruction, task.instruction):
+        raise EnvError(
+            f"instruction {spec.instruction!r} of task {spec.id!r} can come of no episode of RoboCasa's {task.name}, "
+            f"which says {task.instruction!r}",
+            fix=f"instruction = {json.dumps(task.instruction)}",
+        )
 
 
 def _check_success(spec: TaskSpec, task: KitchenTask) -> None:
@@ -190,8 +210,13 @@ def _scenes(spec: TaskSpec, task: KitchenTask, value: Any) -> tuple[Scene, ...]:
             f"params.scenes of task {spec.id!r} holds {list(excluded[0])}, in which RoboCasa cannot set up {task.name}"
         )
     if not scenes:
-        raise EnvError(f"params.scenes of task {spec.id!r} must be pairs of layout and style, not {describe(value)}")
+        raise EnvError(f"params.scenes of task {spec.id!r} must be pairs of layout and style, not {_as_written(value)}")
     return tuple(scenes)
+
+
+def _as_written(value: Any) -> str:
+    """A list that has become a tuple as the file has it."""
+    return "[]" if value in ((), []) else describe(value)
 
 
 def _is_among(number: int, numbers: Sequence[int]) -> bool:

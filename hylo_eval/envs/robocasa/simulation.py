@@ -16,7 +16,7 @@ from xml.etree.ElementTree import ParseError
 import attrs
 
 from hylo_eval.envs.robocasa.installation import EXTRA, Installation, import_simulator
-from hylo_eval.errors import EnvError
+from hylo_eval.errors import EnvError, EnvUnready
 from hylo_eval.installing import install_command
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ class KitchenSimulation:
         """Build the scene; all that is random in it comes from ``seed``, all that ``ep_meta`` says from there.
 
         Raises:
-            EnvError: Assets are missing, or objects or fixtures cannot be placed.
+            EnvUnready: Assets are missing.
+            EnvError: Objects or fixtures cannot be placed, or a model is damaged.
         """
         import numpy as np
 
@@ -247,7 +248,7 @@ def _explained(settings: KitchenSettings, installation: Installation, error: Exc
     """A typed error that says how to mend what the package raises at reset."""
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, FileNotFoundError):
-        return EnvError(
+        return EnvUnready(
             f"an asset of {settings.task} is missing ({error.filename or error})", fix=installation.completion()
         )
     if isinstance(error, PermissionError):
@@ -261,10 +262,10 @@ def _explained(settings: KitchenSettings, installation: Installation, error: Exc
         )
     if isinstance(error, ValueError) and "Error opening file" in str(error):
         # MuJoCo's words for a texture or mesh that is not there.
-        return EnvError(f"an asset of {settings.task} is missing ({error})", fix=installation.completion())
+        return EnvUnready(f"an asset of {settings.task} is missing ({error})", fix=installation.completion())
     if isinstance(error, ValueError) and "NaN" in str(error):
         registries = ", ".join(settings.object_registries)
-        return EnvError(
+        return EnvUnready(
             f"an object of {settings.task} has no instance in the registries {registries} "
             f"(objects={settings.objects!r}): the package divides by their number",
             fix=installation.completion("all"),

@@ -53,6 +53,34 @@ def test_a_good_env_keeps_its_rules(name, hylo):
     assert " 0 broken" in outcome.out
 
 
+def test_a_simulator_that_lacks_something_at_reset_ends_with_3_and_says_it_once(hylo, broken):
+    """Not as the finding of every rule."""
+    lacking = """
+    def reset(self, **arguments):
+        raise EnvUnready("a texture is missing", fix="fetch the textures")
+"""
+    text = BROKEN_ENV.replace("\nclass", "from hylo_eval.errors import EnvUnready\n\nclass").rstrip() + lacking
+    (broken.parent / "lacking_env.py").write_text(text, encoding="utf-8")
+    broken.write_text(BENCHMARK.replace("broken_env", "lacking_env"), encoding="utf-8")
+    outcome = hylo("check-env", broken)
+    assert (outcome.code, outcome.out) == (3, "")
+    assert outcome.err.count("a texture is missing\n  fix: fetch the textures") == 1
+
+
+def test_the_fix_in_an_error_of_the_env_is_a_line(hylo, broken):
+    """And no escaped line end in the middle of a sentence."""
+    text = BROKEN_ENV.replace(
+        "        *rest, info =", '        raise EvalError("it is stuck", fix="oil it")\n        *rest, info ='
+    )
+    text = text.replace("\nclass", "from hylo_eval.errors import EvalError\n\nclass")
+    (broken.parent / "stuck_env.py").write_text(text, encoding="utf-8")
+    broken.write_text(BENCHMARK.replace("broken_env", "stuck_env"), encoding="utf-8")
+    outcome = hylo("check-env", broken)
+    assert outcome.code == 2
+    assert "\\n" not in outcome.out
+    assert "fix: oil it" in [line.strip() for line in outcome.out.splitlines()]
+
+
 def test_a_broken_rule_is_named_and_ends_with_2(hylo, broken):
     """With what was found; what the simulator prints is not on standard output."""
     outcome = hylo("check-env", broken)

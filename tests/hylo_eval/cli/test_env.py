@@ -45,6 +45,16 @@ def test_an_interpreter_is_added_listed_and_removed(hylo, python):
     assert hylo("env", "remove", "reach").code == 2
 
 
+def test_without_a_registry_nothing_is_made(hylo, tmp_path, monkeypatch):
+    """An environment takes minutes to make, and could not be registered."""
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setattr(creating, "create_environment", pytest.fail, raising=False)
+    refused = hylo("env", "add", "reach", "--create", "--folder", tmp_path / "made")
+    assert refused.code == 2
+    assert "fix: unset HYLO_INTERPRETERS" in refused.err
+    assert not (tmp_path / "made").exists()
+
+
 def test_adding_again_says_what_it_takes_the_place_of(hylo, python):
     """A typo in the second call is noticed."""
     register(Registered(name="reach", python="/opt/old/bin/python"))

@@ -39,6 +39,15 @@ def test_what_is_on_record_and_how_it_is_executed_may_be_given(resume: Any, opti
     assert "settings: episodes=2, workers=0, agent speed=0.2" in done.out
 
 
+def test_a_run_is_resumed_by_its_folder(resume: Any, hylo: Any, tmp_path: Path) -> None:
+    """As every other command takes it; a run root given beside it is not looked into."""
+    for folder in (tmp_path / "mine", f"{tmp_path}/mine/"):
+        done = hylo("run", "--resume", folder)
+        assert done.code == 0, done.err
+        assert f"run: {tmp_path}/mine" in done.out.replace("\n", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -64,6 +73,47 @@ def test_an_unknown_option_of_the_environment_is_refused(resume: Any) -> None:
     done = resume("--env-arg", "size=3")
     assert done.code == 2
     assert "env 'reach' has no option 'size'" in done.err
+
+
+LACKING = """
+from hylo_eval.envs.reach import ReachEnv
+from hylo_eval.errors import EnvUnready
+
+class Lacking(ReachEnv):
+    def reset(self, **arguments):
+        raise EnvUnready("a texture is missing", fix="fetch the textures")
+"""
+BENCHMARK = """
+id = "lacking"
+version = "1"
+env = "env_without_textures:Lacking"
+[splits]
+heldout = [7, 8]
+[[tasks]]
+id = "t/one"
+version = "1"
+instruction = "reach the fixed goal"
+max_steps = 20
+init = {kind = "seed"}
+success = {kind = "builtin", name = "env_success"}
+params = {goal_m = [0.3, 0.0, 0.4], tolerance_m = 0.02}
+"""
+
+
+def test_a_run_whose_episodes_abstained_is_not_tried_again_and_says_so(
+    hylo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was missing may be there by now: that is a new run."""
+    (tmp_path / "env_without_textures.py").write_text(LACKING, encoding="utf-8")
+    (tmp_path / "lacking.toml").write_text(BENCHMARK, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    how = ("--agent", "zero", "--workers", "0", "--max-attempts", "1", "--run-id", "mine", "--run-root", tmp_path)
+    assert hylo("run", tmp_path / "lacking.toml", *how).code == 3
+    again = hylo("run", "--resume", tmp_path / "mine")
+    assert again.code == 3
+    said = " ".join(again.err.split())
+    assert "nothing was run 2 of them abstained, for which there is no other try in this run: when what they" in said
+    assert "begin another, without --resume and under another --run-id" in said
 
 
 def test_repetitions_are_not_resumed_by_their_common_name(hylo: Any, tmp_path: Path) -> None:

@@ -307,6 +307,21 @@ def test_what_nothing_lets_pass_is_given_no_way_around() -> None:
     )
 
 
+def test_a_faulty_copy_is_not_taken_for_the_run_whose_id_it_carries() -> None:
+    """The folder is named, where there is one."""
+    broken = attrs.evolve(ten("b"), faults=("has a fault",), folder="runs/copy of b")
+    assert refusal(ten("a"), broken).fix.startswith("restore the files of runs/copy of b as they were written")
+
+
+def test_options_come_before_the_spec_that_they_decide() -> None:
+    """Only the first differences are shown."""
+    envs = [
+        {"spec": {"state": ["a"] * count}, "ref": "unit:Env", "options": {"privileged": count > 4}} for count in (9, 4)
+    ]
+    refused = refusal(ten("a", env=envs[0]), ten("b", env=envs[1]))
+    assert "candidate against parent: options.privileged True against False, spec." in str(refused)
+
+
 def test_hostile_names_stay_on_their_line() -> None:
     """A renderer called so that it looks like another difference; the command line escapes the rest."""
     text = str(refusal(ten("a"), ten("b", renderer="x\n  traces: all right")))

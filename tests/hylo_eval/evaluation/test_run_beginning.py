@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from hylo_core.canonical import digest
 from hylo_eval import EvalError
 from hylo_eval.errors import QueueError
 from hylo_eval.evaluation.manifest import build_config
+from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.run_beginning import RunBeginning
 from hylo_eval.queue import Outcome, Owner, RunQueue, State
 from hylo_eval.traces.layout import RunFolder
@@ -81,7 +83,7 @@ def test_a_command_that_comes_second_with_another_run_is_told_what_differs(tmp_p
     before = (tmp_path / "mine" / "manifest.json").read_bytes()
     with pytest.raises(QueueError, match=r"(?s)overrides.max_steps: stored nothing, given 7") as caught:
         other.begin_or_continue(fsync=False, allow_code_change=False)
-    assert caught.value.fix == "leave out what differs, or choose another --run-id"
+    assert caught.value.fix == "leave out what differs, or choose another --run-id, without --resume"
     assert (tmp_path / "mine" / "manifest.json").read_bytes() == before
 
 
@@ -116,6 +118,66 @@ def test_another_configuration_does_not_continue_a_run(
         opened(record(tmp_path, **changes))
     assert difference in caught.value.message
     assert (tmp_path / "mine" / "manifest.json").read_bytes() == before
+
+
+def on_assets(options: dict[str, Any], **assets: str) -> RunSetup:
+    """With what an env of a family with places is made from, and what lies there."""
+    ref = {"ref": "hylo_eval.envs.robocasa.factory:make_robocasa_env", "options": options}
+    versions = {"robocasa": "1", **({"robocasa-assets": assets["found"]} if assets else {})}
+    return setup(env_ref=ref, versions=versions)
+
+
+def begin_on(root: Path, options: dict[str, Any], **assets: str) -> None:
+    """Begin the run, or continue it."""
+    with closing(opened(record(root, setup=on_assets(options, **assets)))):
+        pass
+
+
+@pytest.mark.parametrize("given", [{"assets": "/moved"}, {}], ids=["named elsewhere", "named by a variable"])
+def test_a_run_is_continued_where_its_assets_lie_elsewhere(tmp_path: Path, given: dict[str, Any]) -> None:
+    """The digest of what lies there is the condition; the manifest says where it lay at first."""
+    begin_on(tmp_path, {"assets": "/here"}, found="sha256:1")
+    begin_on(tmp_path, given, found="sha256:1")
+    manifest = read_manifest(tmp_path / "mine" / "manifest.json")
+    assert manifest["env"]["options"] == {"assets": "/here"}
+    assert len(manifest["continued"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "fix"),
+    [
+        (
+            {"found": "sha256:1"},
+            {},
+            r"name the assets again .* --env-arg assets=FOLDER, or HYLO_ROBOCASA_ASSETS=FOLDER",
+        ),
+        ({"found": "sha256:1"}, {"found": "sha256:2"}, "name the assets again"),
+        ({}, {"found": "sha256:1"}, r"begin another run, without --resume .* where the assets were missing"),
+    ],
+    ids=["gone", "others", "there by now"],
+)
+def test_other_assets_than_a_run_was_begun_with_are_refused_with_what_mends_it(
+    tmp_path: Path, before: dict[str, str], now: dict[str, str], fix: str
+) -> None:
+    """A version is nothing that a command can leave out."""
+    begin_on(tmp_path, {"assets": "/here"}, **before)
+    with pytest.raises(QueueError, match="robocasa-assets") as caught:
+        begin_on(tmp_path, {"assets": "/there"}, **now)
+    assert re.match(fix, caught.value.fix)
+    assert "leave out" not in caught.value.fix
+
+
+def test_other_packages_than_a_run_was_begun_with_are_refused_with_what_mends_it(
+    tmp_path: Path, begun: RunQueue
+) -> None:
+    """Nobody can leave them out; what can be left out is said beside."""
+    for changes, more in (({}, ""), ({"max_attempts": 1}, "; leave out what else differs")):
+        with pytest.raises(QueueError, match=r"versions.scripted: stored '1', given '2'") as caught:
+            opened(record(tmp_path, setup=setup(versions={"scripted": "2"}, **changes)))
+        assert caught.value.fix == (
+            "continue it in an installation with the stored versions, or begin another run, without --resume and under "
+            f"another --run-id{more}"
+        )
 
 
 def test_a_run_that_was_killed_before_it_had_a_queue_is_begun(tmp_path: Path, begun: RunQueue) -> None:

@@ -11,7 +11,7 @@ from hylo_eval.envs.conformance import check_env
 from hylo_eval.envs.robocasa.factory import make_robocasa_env
 from hylo_eval.envs.robocasa.snapshots import snapshot_task
 from hylo_eval.envs.robocasa.specs import TARGET
-from hylo_eval.errors import EnvError
+from hylo_eval.errors import EnvError, EnvUnready
 from tests.hylo_eval.envs.robocasa.conftest import kitchen_task, reset
 
 pytestmark = [pytest.mark.robocasa, pytest.mark.usefixtures("assets")]
@@ -168,7 +168,7 @@ def test_a_kitchen_that_lacks_an_asset_is_an_environment_error_that_names_the_fi
     task = kitchen_task("OpenDrawer", layout=3)
     env = make_robocasa_env(task)
     try:
-        with pytest.raises(EnvError, match="layout003") as error:
+        with pytest.raises(EnvUnready, match="layout003") as error:
             reset(env, task)
         assert "download_kitchen_assets" in error.value.fix
     finally:

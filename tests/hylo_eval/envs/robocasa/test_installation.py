@@ -70,11 +70,13 @@ def test_a_registry_of_objects_that_is_missing_is_named_before_anything_runs(pac
 
 
 def test_without_the_package_an_environment_of_its_own_is_the_fix(monkeypatch):
-    """A fix that can be pasted."""
+    """A fix that can be pasted, also where the variable says that there is no registry to put it in."""
     monkeypatch.setattr(installation, "_package_folder", lambda _: None)
-    with pytest.raises(MissingSimulator) as error:
-        find_installation()
-    assert error.value.fix == "hylo-eval env add robocasa --create"
+    for registry, before in (("interpreters.toml", ""), ("", "unset HYLO_INTERPRETERS; ")):
+        monkeypatch.setenv("HYLO_INTERPRETERS", registry)
+        with pytest.raises(MissingSimulator) as error:
+            find_installation()
+        assert error.value.fix == f"{before}hylo-eval env add robocasa --create"
 
 
 def test_looking_imports_nothing(packages):
