@@ -108,7 +108,8 @@ def choose_episodes(runs: Sequence[RunSummary], rivals: Sequence[Rival], most: i
 def _details(runs: Sequence[RunSummary], chosen: Iterable[Place]) -> Iterator[tuple[Place, dict[str, Any]]]:
     for place, index in chosen:
         trace = runs[place].episodes[index].record.trace
-        if trace is None:
+        # The steps of a trace that is not the one on record are nobody's.
+        if trace is None or runs[place].episodes[index].changes:
             continue
         try:
             yield (place, index), describe_episode(read_trace(trace, digests="none"))

@@ -239,9 +239,24 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if value else "none"
 
 
+def changed_words(run: RunSummary) -> tuple[str, ...]:
+    """What is said before everything else of a run whose traces were changed: how many, then which and in what."""
+    changed = run.changed
+    if not changed:
+        return ()
+    are = "trace is not the one that was" if len(changed) == 1 else "traces are not the ones that were"
+    head = (
+        f"{run.record.run_id}: {len(changed)} {are} recorded. Nothing in it is believed: "
+        "those episodes count neither as success nor as failure."
+    )
+    shown = [f"{item.record.key}: {'; '.join(item.changes)}." for item in changed[:_SHOWN_EPISODES]]
+    more = [f"And {len(changed) - len(shown)} more."] if len(changed) > len(shown) else []
+    return (head, *shown, *more)
+
+
 def make_notices(runs: Sequence[RunSummary]) -> tuple[str, ...]:
     """What a reader must know before the numbers."""
-    found: list[str] = []
+    found = [sentence for run in runs for sentence in changed_words(run)]
     for run in runs:
         record = run.record
         if record.provisional:

@@ -26,10 +26,10 @@ from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.finished_episodes import finished_samples
 from hylo_eval.report.episode_detail import describe_episode
 from hylo_eval.report.page import PageOptions, render_page
+from hylo_eval.report.recorded import read_with_changes
 from hylo_eval.report.run_record import RunRecord, read_run
 from hylo_eval.report.run_summary import EpisodeSummary, summarise_run
 from hylo_eval.traces.layout import RunFolder
-from hylo_eval.traces.reader import read_trace
 
 LOOPBACK: Final = "127.0.0.1"
 _NAMES: Final = ("127.0.0.1", "localhost")
@@ -92,7 +92,9 @@ class RunView:
         if found is None or found.trace is None:
             return None
         try:
-            return orjson.dumps(describe_episode(read_trace(found.trace, digests="none")))
+            trace, changes = read_with_changes(found, found.trace)
+            # The summary says that it is not believed, and why.
+            return None if changes else orjson.dumps(describe_episode(trace))
         except TraceError:
             return None
 
