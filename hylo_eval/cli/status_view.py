@@ -158,7 +158,7 @@ def _success(status: RunStatus) -> Iterator[str]:
         return
     low, high = (percent(bound) for bound in tally.interval)
     finished = "success" if status.complete else "success so far"
-    yield f"{finished}: {percent(tally.rate)} [{low}, {high}], {tally.succeeded} of {tally.scored} scored"
+    yield f"{finished}: {percent(tally.rate)} [{low}, {high}], {tally.succeeded} of the {tally.scored} scored succeeded"
     if tally.scored < status.planned:
         low, high = (percent(bound) for bound in tally.bounds(status.planned))
         if status.complete:

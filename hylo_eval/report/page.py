@@ -158,6 +158,7 @@ def _assemble(
         grids=make_grids(runs, details.keys()),
         abstentions=make_abstentions(runs),
         facts=make_facts(runs),
+        partial=any(run.record.planned > run.success.n_attempted for run in runs),
         notices=make_notices(runs),
         left_out=_left_out(runs, details, films, options),
         live=options.live,
@@ -193,6 +194,7 @@ def _run_data(run: RunSummary, agent: str) -> dict[str, Any]:
                 "steps": episode.steps,
                 "explanation": episode.explanation,
                 "instruction": episode.instruction[:2000],
+                "changed": bool(episode.changes),
             }
             for episode in run.episodes
         ],
