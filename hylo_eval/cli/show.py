@@ -138,6 +138,7 @@ def _show_comparison(path: Path, *, as_json: bool) -> int:
 
 def _print_log(log: LogHeader) -> None:
     from hylo_eval.compare.agent_labels import agent_name_of, settings_words
+    from hylo_eval.compare.words import not_as_recorded
 
     out = console()
     benchmark, agent, stats = log.benchmark, log.agent, log.stats
@@ -175,7 +176,7 @@ def _print_log(log: LogHeader) -> None:
         states = stats.initial_states
         out.print(f"distinct initial states: {states.distinct}; repeated: {states.repeated}")
     if log.results.n_modified:
-        out.print(f"warning: {log.results.n_modified} traces are not the ones that were recorded")
+        out.print(f"warning: {not_as_recorded(log.results.n_modified)}")
 
 
 def _cells(statistics: ScoreStatistics, declaration: ScorerDeclaration | None) -> tuple[str, str, str, str]:

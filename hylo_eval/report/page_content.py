@@ -9,6 +9,7 @@ import attrs
 
 from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.summary import KNOWN_METRICS
+from hylo_eval.compare.words import counted, not_as_recorded
 from hylo_eval.report import charts
 from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
 from hylo_eval.report.text import number, printable_line
@@ -244,10 +245,9 @@ def changed_words(run: RunSummary) -> tuple[str, ...]:
     changed = run.changed
     if not changed:
         return ()
-    are = "trace is not the one that was" if len(changed) == 1 else "traces are not the ones that were"
     head = (
-        f"{run.record.run_id}: {len(changed)} {are} recorded. Nothing in it is believed: "
-        "those episodes count neither as success nor as failure."
+        f"{run.record.run_id}: {not_as_recorded(len(changed))}. What was changed is not believed: "
+        "it counts neither as success nor as failure."
     )
     shown = [f"{item.record.key}: {'; '.join(item.changes)}." for item in changed[:_SHOWN_EPISODES]]
     more = [f"And {len(changed) - len(shown)} more."] if len(changed) > len(shown) else []
@@ -267,8 +267,8 @@ def make_notices(runs: Sequence[RunSummary]) -> tuple[str, ...]:
             found.append(f"{said}.")
         if run.contradictions:
             found.append(
-                f"{record.run_id}: in {run.contradictions} episodes the log records another success than the trace; "
-                "this page believes the traces."
+                f"{record.run_id}: in {counted(run.contradictions, 'episode')} the log records another success "
+                "than the trace; this page believes the traces."
             )
     if len({run.record.text("tasks_digest") for run in runs}) > 1:
         found.append("These runs did not run the same tasks: their rates are not comparable as they stand.")

@@ -211,7 +211,7 @@ def test_show_finds_a_comparison_by_its_id_and_a_run_names_those_it_was_in(hylo,
     assert "success on unit (heldout), 20 pairs, p = 1.526e-05" in done.out
     assert hylo("show", judged / "comparisons" / f"{identity}.json").out == done.out.replace("\\", "")
     assert hylo("show", identity, "--run-root", judged, "--json").json["id"] == identity
-    assert "\nrule: improve, margin 0: Metric: success, where 1 is a success. " in done.out
+    assert "\nrule: improve: Metric: success, where 1 is a success. " in done.out
     assert f"gate {identity} as candidate against old: pass\n" in hylo("show", "new", "--run-root", judged).out
     assert f"gate {identity} as parent of new: pass\n" in hylo("show", "old", "--run-root", judged).out
     assert hylo("show", "old", "--run-root", judged, "--json").json["comparisons"] == [identity]

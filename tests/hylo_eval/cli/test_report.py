@@ -99,7 +99,7 @@ def test_a_trace_that_was_changed_is_named_and_not_believed(report: Any, tmp_pat
     page = (tmp_path / "report.html").read_text()
     digests = f"unit/task#0: {recorded['unit/task#0']} is on record as its digest, the file has {there}."
     for text in (page, done.err):
-        assert "a: 1 trace is not the one that was recorded. Nothing in it is believed" in text
+        assert "a: 1 trace is not the one that was recorded. What was changed is not believed" in text
         assert digests in text
     assert page.index(digests) < page.index('class="headlines"')
     assert "3 of 4 episodes scored" in page
