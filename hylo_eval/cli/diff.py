@@ -51,6 +51,7 @@ def diff(**options: Any) -> int:
 
 
 def _read(name: str, run_root: Path, episode: str) -> EpisodeTrace:
+    from hylo_eval.report.recorded import read_with_changes
     from hylo_eval.report.run_record import read_run
     from hylo_eval.traces.finding import find_run
     from hylo_eval.traces.reader import read_trace
@@ -62,6 +63,10 @@ def _read(name: str, run_root: Path, episode: str) -> EpisodeTrace:
             f"the log of {record.run_id} names no trace of its own for {found.key}",
             fix=f"hylo-eval rescore {record.run_id} says what is wrong with its traces",
         )
+    _, changes = read_with_changes(found, found.trace, by_column=True)
+    if changes:
+        said = f"the trace of {found.key} in {record.run_id} is not the one that was recorded: {'; '.join(changes)}"
+        console(stderr=True).print(f"warning: {printable_line(said)}")
     return read_trace(found.trace, digests="behaviour")
 
 

@@ -34,6 +34,7 @@ def export(**options: Any) -> int:
 
     Nothing is written over.
     """
+    from hylo_eval.compare.words import counted
     from hylo_eval.exchange.source import load_source, write_new
     from hylo_eval.traces.finding import find_run
 
@@ -45,7 +46,7 @@ def export(**options: Any) -> int:
         _export_lerobot(source, output, options["fps"])
         return 0
     write_new(output, _encode(source, form, output))
-    console().print(f"{printable_line(str(output))}: {len(source.log.samples)} episodes")
+    console().print(f"{printable_line(str(output))}: {counted(len(source.log.samples), 'episode')}")
     return 0
 
 
@@ -78,14 +79,15 @@ def _encode(source: ExportSource, form: str, output: Path) -> bytes:
 
 
 def _export_lerobot(source: ExportSource, output: Path, fps: float | None) -> None:
+    from hylo_eval.compare.words import counted
     from hylo_eval.exchange.lerobot import export_lerobot
 
     done = export_lerobot(source, output, fps=fps)
     out = console()
-    out.print(f"{printable_line(str(output))}: {done.episodes} episodes, {done.frames} frames")
+    out.print(f"{printable_line(str(output))}: {counted(done.episodes, 'episode')}, {counted(done.frames, 'frame')}")
     if done.without_video:
         out.print(f"numbers only, no pictures: {done.without_video}")
     else:
         out.print(f"videos: {printable_line(', '.join(done.cameras))}")
     for reason, count in Counter(done.left_out.values()).items():
-        out.print(f"left out: {count} episodes: {printable_line(reason)}")
+        out.print(f"left out: {counted(count, 'episode')}: {printable_line(reason)}")

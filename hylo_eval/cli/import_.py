@@ -18,6 +18,7 @@ from hylo_eval.cli.terminal import console, printable_line
 @run_root_option_that_says("Where run folders go.")
 def import_(*, log: Path, form: str, run_id: str | None, run_root: Path) -> int:
     """Make a run folder of the LOG of another tool, for ls, show, compare and export. It has no traces."""
+    from hylo_eval.compare.words import counted
     from hylo_eval.exchange.imported_run import write_imported
     from hylo_eval.exchange.inspect_robots_import import read_inspect_robots
 
@@ -26,5 +27,5 @@ def import_(*, log: Path, form: str, run_id: str | None, run_root: Path) -> int:
     run = write_imported(found, log, form=form, run_root=run_root, run_id=name)
     out = console()
     out.print(f"run: {printable_line(str(run.path))}")
-    out.print(f"{len(found.samples)} episodes; it has no traces, so comparisons believe its log")
+    out.print(f"{counted(len(found.samples), 'episode')}; it has no traces, so comparisons believe its log")
     return 0

@@ -29,7 +29,9 @@ def index(*, rebuild: bool, run_root: Path, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps({"index": str(path), **attrs.asdict(done)}, indent=2))
         return 0
+    from hylo_eval.compare.words import counted
+
     broken = f", {done.n_broken} of them broken (hylo-eval ls --status broken)" if done.n_broken else ""
-    records = f", {done.n_comparisons} comparisons" if done.n_comparisons else ""
-    console().print(f"{printable_line(str(path))}: {done.n_runs} runs{broken}{records}")
+    records = f", {counted(done.n_comparisons, 'comparison')}" if done.n_comparisons else ""
+    console().print(f"{printable_line(str(path))}: {counted(done.n_runs, 'run')}{broken}{records}")
     return 0

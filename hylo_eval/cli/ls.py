@@ -76,7 +76,7 @@ def _time(given: str, option: str) -> str:
     return given.replace(" ", "T")
 
 
-COMPARISON_HEADERS: Final = ("comparison", "made", "kind", "verdict", "runs", "benchmark", "why")
+COMPARISON_HEADERS: Final = ("comparison", "made", "kind", "mode", "verdict", "runs", "benchmark", "why")
 
 
 def comparison_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -86,6 +86,7 @@ def comparison_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         row["id"],
         row["created_at"][:16].replace("T", " "),
         row["kind"],
+        row["mode"],
         row["verdict"],
         _runs(row["runs"]),
         f"{row['benchmark']}{split}",
@@ -135,7 +136,7 @@ def _cells(row: Mapping[str, Any], agent: str) -> tuple[str, ...]:
         row["status"],
         _score(row),
         counted,
-        row["problem"],
+        "; ".join(filter(None, (row["problem"], row["stand_ins"]))),
     )
 
 

@@ -77,11 +77,13 @@ def _print_missing(merged: Merged) -> None:
 
     if not merged.missing:
         return
+    from hylo_eval.compare.words import counted
+
     out, run = console(), merged.result.run
     count = sum(len(item.keys) for item in merged.missing)
     name, summary = next(iter(merged.result.summaries.items()))
     out.print(describe_unfinished(printable_line(name), summary, summary.n_attempted + count))
-    out.print(f"missing: {count} episodes")
+    out.print(f"missing: {counted(count, 'episode')}")
     for item in merged.missing:
         named = ", ".join(map(printable_line, item.keys[:_SHOWN_KEYS]))
         more = f" and {len(item.keys) - _SHOWN_KEYS} more" if len(item.keys) > _SHOWN_KEYS else ""

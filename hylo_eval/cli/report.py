@@ -52,6 +52,7 @@ def report(**options: Any) -> int:
     from hylo_eval.cli.compare import keep_record
     from hylo_eval.cli.progress import Progress
     from hylo_eval.report.page import PageOptions, render_page
+    from hylo_eval.report.page_content import changed_words
     from hylo_eval.report.run_record import read_run
     from hylo_eval.report.run_summary import summarise_run
     from hylo_eval.traces.finding import find_run
@@ -86,6 +87,8 @@ def report(**options: Any) -> int:
     for document in looks:
         # Only now: a page that could not be made has shown nobody a number.
         keep_record(options["run_root"], document)
+    for sentence in (sentence for summary in summaries for sentence in changed_words(summary)):
+        console(stderr=True).print(f"warning: {printable_line(sentence)}")
     console().print(f"report: {printable_line(str(output))} ({len(page) / 1e6:.1f} MB)")
     return 0
 

@@ -11,7 +11,15 @@ import click
 from hylo_eval.cli.run_settings import settings_line
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.streams import stdout_to_stderr
-from hylo_eval.cli.terminal import console, describe_agreement, print_abstentions, print_summaries, printable
+from hylo_eval.cli.terminal import (
+    console,
+    describe_agreement,
+    print_abstentions,
+    print_summaries,
+    printable,
+    printable_line,
+)
+from hylo_eval.versions import stand_in_sentence, stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +107,7 @@ def _as_json(outcome: Rescoring | Refused) -> dict[str, Any]:
         "details": str(outcome.details_path),
         "source": outcome.source.name,
         "complete": outcome.complete,
+        "stand_ins": list(stand_ins(outcome.log.eval.manifest.get("versions"))),
         "scores": {name: attrs.asdict(summary) for name, summary in outcome.summaries.items()},
         "modified": {key: list(differences) for key, differences in outcome.modified.items()},
         "disagreements": outcome.disagreements,
@@ -119,6 +128,8 @@ def _print_outcome(outcome: Rescoring | Refused) -> None:
         f"agent {printable(log.agent.name)} {printable(log.agent.version)}"
     )
     out.print(settings_line(log.eval.manifest))
+    if said := stand_in_sentence("the run", log.eval.manifest.get("versions")):
+        out.print(printable_line(said))
     print_summaries(out, outcome.summaries)
     print_abstentions(out, outcome.summaries)
     for agreement in outcome.agreement:

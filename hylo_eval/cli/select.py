@@ -64,6 +64,7 @@ def select(**options: Any) -> int:
 
 def _sentences(selection: Selection, record: str) -> Iterator[str]:
     from hylo_eval.compare.agent_labels import agent_labels
+    from hylo_eval.compare.words import counted
 
     runs, chosen = selection.ranked.runs, selection.chosen
     if selection.excluded:
@@ -72,12 +73,14 @@ def _sentences(selection: Selection, record: str) -> Iterator[str]:
         yield "nothing is chosen."
         return
     labels = dict(zip(runs, agent_labels([run.conditions for run in runs.values()]), strict=True))
-    yield f"chosen: {labels[chosen.label]} (run {chosen.label}), {percent(chosen.rate)} of {chosen.n_scored} episodes."
+    scored = counted(chosen.n_scored, "episode")
+    yield f"chosen: {labels[chosen.label]} (run {chosen.label}), {percent(chosen.rate)} of {scored}."
     if selection.tied:
         yield f"{', '.join(selection.tied)} did as well; the one named first is taken."
     if selection.not_told_apart:
         yield f"not told apart from it: {', '.join(selection.not_told_apart)}."
-    if selection.best_of_equal is not None and selection.equal_rate is not None:
+    # Of agents that all succeed, or all fail, luck shows nothing else.
+    if selection.best_of_equal is not None and selection.equal_rate is not None and 0.0 < selection.equal_rate < 1.0:
         yield (
             f"its rate flatters it: the best of {len(runs)} equal agents with a true rate of "
             f"{selection.equal_rate:.2f} shows {selection.best_of_equal:.2f} by luck."

@@ -77,9 +77,9 @@ def _show_run(run: RunFolder, *, as_json: bool) -> int:
     for scoring in found.scorings:
         means = "" if scoring.header is None else _means(scoring.header)
         out.print(f"scores/{printable_line(scoring.name)}.json: {printable_line(scoring.problem or means)}")
-    for row, others in comparisons_of(run):
+    for row, side in comparisons_of(run):
         verdict = f": {row['verdict']}" if row["verdict"] else ""
-        out.print(printable_line(f"{row['kind']} {row['id']} with {', '.join(others)}{verdict}"))
+        out.print(printable_line(f"{row['kind']} {row['id']} {side}{verdict}"))
     return 0
 
 
@@ -106,7 +106,7 @@ def _to_finish(found: FoundRun) -> str:
 
 def _show_comparison(path: Path, *, as_json: bool) -> int:
     from hylo_eval.compare.words import counted
-    from hylo_eval.run_index.comparisons import comparison_row, comparison_run_rows, read_comparison
+    from hylo_eval.run_index.comparisons import comparison_row, comparison_run_rows, read_comparison, rule_words
 
     found = read_comparison(path)
     if found.problem:
@@ -117,13 +117,19 @@ def _show_comparison(path: Path, *, as_json: bool) -> int:
     out, row = console(), comparison_row(found)
     out.print(printable_line(f"{row['kind']} {row['id']}{': ' if row['verdict'] else ''}{row['verdict']}"))
     for run in comparison_run_rows(found):
-        agent = f", agent {run['agent']} {run['agent_version']}" if run["agent"] else ""
+        settings = f" ({run['agent_settings']})" if run["agent_settings"] else ""
+        agent = f", agent {run['agent']} {run['agent_version']}{settings}" if run["agent"] else ""
         out.print(printable_line(f"{run['role']}: {run['run_id']}{agent}"))
     counted = "" if row["n_pairs"] is None else counted(int(row["n_pairs"]), "pair")
     tested = "" if row["p_value"] is None else f"p = {row['p_value']:.4g}"
     about = f"{row['metric']} on {row['benchmark']} ({row['split']})" if row["benchmark"] else ""
     said = ", ".join(filter(None, (about, counted, tested)))
-    for head, text in (("about: ", said), ("why: ", row["reasons"]), ("made: ", row["created_at"])):
+    for head, text in (
+        ("rule: ", rule_words(found)),
+        ("about: ", said),
+        ("why: ", row["reasons"]),
+        ("made: ", row["created_at"]),
+    ):
         if text:
             print_hanging(out, head, text)
     out.print(f"record: {printable_line(str(path))}")
@@ -132,6 +138,7 @@ def _show_comparison(path: Path, *, as_json: bool) -> int:
 
 def _print_log(log: LogHeader) -> None:
     from hylo_eval.compare.agent_labels import agent_name_of, settings_words
+    from hylo_eval.compare.words import not_as_recorded
 
     out = console()
     benchmark, agent, stats = log.benchmark, log.agent, log.stats
@@ -169,7 +176,7 @@ def _print_log(log: LogHeader) -> None:
         states = stats.initial_states
         out.print(f"distinct initial states: {states.distinct}; repeated: {states.repeated}")
     if log.results.n_modified:
-        out.print(f"warning: {log.results.n_modified} traces are not the ones that were recorded")
+        out.print(f"warning: {not_as_recorded(log.results.n_modified)}")
 
 
 def _cells(statistics: ScoreStatistics, declaration: ScorerDeclaration | None) -> tuple[str, str, str, str]:

@@ -13,6 +13,7 @@ import click
 
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, printable_line
+from hylo_eval.versions import stand_ins
 
 if TYPE_CHECKING:
     from hylo_eval.evaluation.activity import Activity
@@ -133,6 +134,7 @@ def status_json(found: RunStatus) -> dict[str, Any]:
             "interval": tally.interval,
             "bounds": tally.bounds(found.planned) if found.planned else None,
         },
+        "stand_ins": list(stand_ins(found.versions)),
         "episodes_a_minute": found.episodes_a_minute,
         "seconds_left": found.seconds_left,
         "processes": [

@@ -13,6 +13,7 @@ from hylo_eval.evaluation.activity import Presence
 from hylo_eval.evaluation.status import root_option
 from hylo_eval.evaluation.tally import COUNTS
 from hylo_eval.queue import Ending, State
+from hylo_eval.versions import stand_in_sentence
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,6 +54,8 @@ def blocks(status: RunStatus) -> Iterator[str | Rows]:
     )
     yield _counts(status)
     yield from _working(status)
+    if said := stand_in_sentence("the run", status.versions):
+        yield printable_line(said)
     yield from _success(status)
     if any(process.activity.workers for process in status.working):
         yield _workers(status)
@@ -158,7 +161,7 @@ def _success(status: RunStatus) -> Iterator[str]:
         return
     low, high = (percent(bound) for bound in tally.interval)
     finished = "success" if status.complete else "success so far"
-    yield f"{finished}: {percent(tally.rate)} [{low}, {high}], {tally.succeeded} of {tally.scored} scored"
+    yield f"{finished}: {percent(tally.rate)} [{low}, {high}], {tally.succeeded} of the {tally.scored} scored succeeded"
     if tally.scored < status.planned:
         low, high = (percent(bound) for bound in tally.bounds(status.planned))
         if status.complete:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from hylo_eval.cli.shared_options import run_root_option
-from hylo_eval.cli.terminal import console
+from hylo_eval.cli.terminal import console, printable_line
 
 
 @click.command()
@@ -21,7 +21,12 @@ def view(**options: Any) -> int:
     from hylo_eval.report.server import make_server
     from hylo_eval.traces.finding import find_run
 
-    server = make_server(find_run(options["run"], options["run_root"]), options["port"])
+    warnings = console(stderr=True)
+    server = make_server(
+        find_run(options["run"], options["run_root"]),
+        options["port"],
+        say=lambda sentence: warnings.print(f"warning: {printable_line(sentence)}"),
+    )
     out = console()
     out.print(f"http://{server.server_address[0]}:{server.server_address[1]}/")
     out.print("Ctrl-C or SIGTERM ends it; nobody but this machine can open it.")

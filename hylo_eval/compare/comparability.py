@@ -176,9 +176,12 @@ def _stand_in_differences(candidate: RunConditions, parent: RunConditions) -> It
     ours, theirs = stand_ins(candidate.versions), stand_ins(parent.versions)
     if bool(ours) != bool(theirs):
         side, other = ("candidate", "parent") if ours else ("parent", "candidate")
+        names = [item.partition(" ")[0] for item in ours or theirs]
+        recorded = (parent if ours else candidate).versions
+        has = "ran on the real thing" if any(name in recorded for name in names) else f"has no {names[0]} on record"
         yield Difference(
             name="stand-in",
-            sentence=f"the {side} ran on {', '.join(ours or theirs)}, the {other} on the real thing",
+            sentence=f"the {side} ran on {', '.join(ours or theirs)}, the {other} {has}",
             allowable=False,
             fix="run both agents on the same assets",
         )

@@ -9,6 +9,7 @@ import attrs
 
 from hylo_eval.compare.agent_labels import NamedAgent
 from hylo_eval.compare.selection import expected_best_of_equal
+from hylo_eval.compare.words import counted
 
 COMPARISON_SCHEMA: Final = "hylo.comparison/v0.1"
 
@@ -149,11 +150,12 @@ class Ledger:
             f"looks at this split on record before this one: {len(self.looks)}, of them gates: {gates}; "
             f"candidates that were tried on it, this one included: {len(seen)}"
         )
-        if len(seen) > 1 and n_episodes and success_rate is not None:
+        # Of agents that all succeed, or all fail, luck shows nothing else.
+        if len(seen) > 1 and n_episodes and success_rate is not None and 0.0 < success_rate < 1.0:
             best = expected_best_of_equal(len(seen), n_episodes=n_episodes, success_rate=success_rate)
             yield (
                 f"by luck alone, the best of {len(seen)} equal agents with a true rate of {success_rate:.2f} "
-                f"shows {best:.2f} on {n_episodes} episodes"
+                f"shows {best:.2f} on {counted(n_episodes, 'episode')}"
             )
         if self.unreadable:
             yield f"{self.unreadable} files among the records cannot be read and are not counted"

@@ -19,6 +19,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def not_as_recorded(count: int) -> str:
+    """That so many traces were changed since their episodes."""
+    return (
+        "1 trace is not the one that was recorded"
+        if count == 1
+        else f"{count} traces are not the ones that were recorded"
+    )
+
+
 def short_digests(text: str) -> str:
     """A text with twelve digits of each SHA-256 digest in it: enough to tell two apart, and to find one in a file."""
     return _DIGEST.sub(r"\1…", text)

@@ -13,6 +13,7 @@ import attrs
 import orjson
 
 from hylo_core.score import Scorer
+from hylo_eval.compare.words import not_as_recorded
 from hylo_eval.errors import EvalError, cannot_write
 from hylo_eval.evallog.building import LogBuilder
 from hylo_eval.evallog.facts import EpisodeFacts
@@ -86,7 +87,7 @@ class ModifiedTraces(EvalError):
         shown = [f"\n  {key}: {'; '.join(differences)}" for key, differences in list(modified.items())[:_SHOWN]]
         more = f"\n  and {len(modified) - _SHOWN} more" if len(modified) > _SHOWN else ""
         super().__init__(
-            f"{run.path}: {len(modified)} traces are not the ones that were recorded:{''.join(shown)}{more}",
+            f"{run.path}: {not_as_recorded(len(modified))}:{''.join(shown)}{more}",
             fix="restore the traces, or score them as they are with --accept-modified, which the log will say",
         )
 

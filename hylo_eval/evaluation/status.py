@@ -100,6 +100,12 @@ class RunStatus:
             value = cast("Mapping[str, Any]", value).get(name) if isinstance(value, Mapping) else None
         return value if isinstance(value, str) else "?"
 
+    @property
+    def versions(self) -> object:
+        """The simulator's packages, name to version; whatever somebody has written there."""
+        simulator = self.config.get("simulator")
+        return cast("Mapping[str, Any]", simulator).get("versions") if isinstance(simulator, Mapping) else None
+
 
 def read_status(run: RunFolder) -> RunStatus:
     """Read how far a run is; nothing is changed.

@@ -6,6 +6,7 @@ from hylo_core.score import Score
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.report.junit import Case, render_junit
+from hylo_eval.versions import stand_in_sentence
 
 
 def encode_junit(log: EvalLog) -> bytes:
@@ -22,8 +23,10 @@ def encode_junit(log: EvalLog) -> bytes:
             f"the log of {log.run_id!r} declares no score of 0 and 1, so nothing passes or fails",
             fix="hylo-eval rescore RUN --scorer success --name NAME, then export --scoring NAME",
         )
+    said = stand_in_sentence("the run", log.eval.manifest.get("versions"))
     cases = [_case(sample.key, deciding, sample.scores.get(deciding)) for sample in log.samples]
-    return render_junit(f"{log.benchmark.id} ({log.benchmark.split}): {log.agent.name} {log.agent.version}", cases)
+    suite = f"{log.benchmark.id} ({log.benchmark.split}): {log.agent.name} {log.agent.version}"
+    return render_junit(f"{suite}; {said}" if said else suite, cases)
 
 
 def _case(key: str, scorer: str, score: Score | None) -> Case:

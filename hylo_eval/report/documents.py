@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -20,6 +20,7 @@ from hylo_eval.compare.replicated import ReplicatedComparison
 from hylo_eval.compare.replicates import VarianceSplit
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.table import PairTable
+from hylo_eval.versions import stand_in_sentence, stand_ins
 
 
 def compare_document(evidence: PairedEvidence, summary: BinarySummary | GradedSummary) -> dict[str, Any]:
@@ -181,7 +182,18 @@ def run_document(run: RunEvidence) -> dict[str, Any]:
         "log_sha256": conditions.log_sha256,
         "finished": run.finished,
         "episodes": len(run.outcomes),
+        "stand_ins": list(stand_ins(conditions.versions)),
     }
+
+
+def stand_in_sentences(runs: Iterable[RunEvidence]) -> tuple[str, ...]:
+    """What is said where numbers of several runs are shown: who ran on what only stands in for the real thing."""
+    found: dict[str, tuple[list[str], Mapping[str, str]]] = {}
+    for run in runs:
+        named = ", ".join(stand_ins(run.conditions.versions))
+        if named:
+            found.setdefault(named, ([], run.conditions.versions))[0].append(run.conditions.run_id)
+    return tuple(stand_in_sentence(", ".join(names), versions) for names, versions in found.values())
 
 
 def _binary(summary: BinarySummary) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import attrs
 
 from hylo_eval.compare.gate import GateOutcome
 from hylo_eval.report.text import printable, printable_line
+from hylo_eval.versions import stand_in_sentence
 
 CaseVerdict = Literal["pass", "fail", "inconclusive", "refused"]
 
@@ -25,7 +26,9 @@ class Case:
 def gate_cases(outcome: GateOutcome) -> tuple[Case, ...]:
     """The cases of a decided gate; the first is the verdict itself."""
     decision = outcome.decision
-    first = Case(f"gate {decision.rule.mode}", decision.verdict, "\n".join(decision.reasons))
+    said = stand_in_sentence("both sides", outcome.evidence.candidate.conditions.versions)
+    text = "\n".join((*decision.reasons, said) if said else decision.reasons)
+    first = Case(f"gate {decision.rule.mode}", decision.verdict, text)
     return (first, *(Case(guard.name, guard.verdict, guard.words) for guard in decision.guards))
 
 

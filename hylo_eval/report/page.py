@@ -108,7 +108,8 @@ def choose_episodes(runs: Sequence[RunSummary], rivals: Sequence[Rival], most: i
 def _details(runs: Sequence[RunSummary], chosen: Iterable[Place]) -> Iterator[tuple[Place, dict[str, Any]]]:
     for place, index in chosen:
         trace = runs[place].episodes[index].record.trace
-        if trace is None:
+        # The steps of a trace that is not the one on record are nobody's.
+        if trace is None or runs[place].episodes[index].changes:
             continue
         try:
             yield (place, index), describe_episode(read_trace(trace, digests="none"))
@@ -157,6 +158,7 @@ def _assemble(
         grids=make_grids(runs, details.keys()),
         abstentions=make_abstentions(runs),
         facts=make_facts(runs),
+        partial=any(run.record.planned > run.success.n_attempted for run in runs),
         notices=make_notices(runs),
         left_out=_left_out(runs, details, films, options),
         live=options.live,
@@ -192,6 +194,7 @@ def _run_data(run: RunSummary, agent: str) -> dict[str, Any]:
                 "steps": episode.steps,
                 "explanation": episode.explanation,
                 "instruction": episode.instruction[:2000],
+                "changed": bool(episode.changes),
             }
             for episode in run.episodes
         ],

@@ -9,6 +9,7 @@ import attrs
 
 from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.summary import KNOWN_METRICS
+from hylo_eval.compare.words import counted, not_as_recorded
 from hylo_eval.report import charts
 from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
 from hylo_eval.report.text import number, printable_line
@@ -239,9 +240,23 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if value else "none"
 
 
+def changed_words(run: RunSummary) -> tuple[str, ...]:
+    """What is said before everything else of a run whose traces were changed: how many, then which and in what."""
+    changed = run.changed
+    if not changed:
+        return ()
+    head = (
+        f"{run.record.run_id}: {not_as_recorded(len(changed))}. What was changed is not believed: "
+        "it counts neither as success nor as failure."
+    )
+    shown = [f"{item.record.key}: {'; '.join(item.changes)}." for item in changed[:_SHOWN_EPISODES]]
+    more = [f"And {len(changed) - len(shown)} more."] if len(changed) > len(shown) else []
+    return (head, *shown, *more)
+
+
 def make_notices(runs: Sequence[RunSummary]) -> tuple[str, ...]:
     """What a reader must know before the numbers."""
-    found: list[str] = []
+    found = [sentence for run in runs for sentence in changed_words(run)]
     for run in runs:
         record = run.record
         if record.provisional:
@@ -252,8 +267,8 @@ def make_notices(runs: Sequence[RunSummary]) -> tuple[str, ...]:
             found.append(f"{said}.")
         if run.contradictions:
             found.append(
-                f"{record.run_id}: in {run.contradictions} episodes the log records another success than the trace; "
-                "this page believes the traces."
+                f"{record.run_id}: in {counted(run.contradictions, 'episode')} the log records another success "
+                "than the trace; this page believes the traces."
             )
     if len({run.record.text("tasks_digest") for run in runs}) > 1:
         found.append("These runs did not run the same tasks: their rates are not comparable as they stand.")

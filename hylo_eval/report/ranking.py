@@ -11,7 +11,7 @@ from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.evidence import RunEvidence
 from hylo_eval.compare.leaderboard import Leaderboard, Standing
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA
-from hylo_eval.report.documents import paired_document, run_document
+from hylo_eval.report.documents import paired_document, run_document, stand_in_sentences
 from hylo_eval.report.sections import Section
 from hylo_eval.report.text import p_value, percent, points, reasons
 
@@ -28,6 +28,7 @@ def ranking_sections(board: Leaderboard, runs: Mapping[str, RunEvidence]) -> tup
             ("traces", "read and checked" if all(run.traces_read for run in runs.values()) else "not read (log only)"),
         ),
         sentences=(
+            *(f"{said}." for said in stand_in_sentences(runs.values())),
             "agents that share a letter were not told apart: their order among themselves says nothing.",
             f"told apart: two-sided exact McNemar p of at most {board.alpha:g}, adjusted by Holm over all pairs.",
             "agent errors count as failures on every side; other abstentions are left out.",
@@ -67,6 +68,7 @@ def ranking_document(kind: str, board: Leaderboard, runs: Mapping[str, RunEviden
         "runs": [run_document(run) for run in runs.values()],
         "traces_read": all(run.traces_read for run in runs.values()),
         "metric": {"name": metric},
+        "notes": list(stand_in_sentences(runs.values())),
         "alpha": board.alpha,
         "standings": [
             {**attrs.asdict(standing), "rate": standing.rate, "coverage": standing.coverage}

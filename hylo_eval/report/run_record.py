@@ -35,6 +35,7 @@ class EpisodeRecord:
         status: How it ended.
         scores: Scorer name to number, or None for an abstention; empty while the run has no log.
         trace: Where its trace is; None where the log names no file of the run.
+        trace_sha256: The digest of the trace on record; empty in an older log.
     """
 
     key: str
@@ -44,6 +45,7 @@ class EpisodeRecord:
     status: str
     scores: Mapping[str, float | None]
     trace: Path | None
+    trace_sha256: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -165,6 +167,7 @@ def _episode(folder: RunFolder, sample: Sample) -> EpisodeRecord:
         status=sample.status,
         scores={name: score.value for name, score in sample.scores.items()},
         trace=_inside(folder, sample.trace),
+        trace_sha256=sample.trace_sha256,
     )
 
 

@@ -13,6 +13,7 @@ import attrs
 from hylo_core.errors import clean_text
 from hylo_core.score import Score
 from hylo_eval.errors import TraceError
+from hylo_eval.report.recorded import read_with_changes
 from hylo_eval.report.run_record import EpisodeRecord, RunRecord
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise
 from hylo_eval.scoring.applying import score_trace
@@ -22,7 +23,6 @@ from hylo_eval.scoring.outcome import TRACE_MISSING, TRACE_UNREADABLE
 from hylo_eval.scoring.success import Success
 from hylo_eval.scoring.survival import TimeToSuccessSummary, summarise_times
 from hylo_eval.scoring.time_to_success import TimeToSuccess
-from hylo_eval.traces.reader import read_trace
 
 if TYPE_CHECKING:
     from hylo_core.trace import EpisodeTrace
@@ -49,6 +49,7 @@ class EpisodeSummary:
         error: What failed: phase, type and message; empty where nothing did.
         initial_state: What it began in.
         reply_seconds: How long each reply of the agent took.
+        changes: In which ways its trace is not the one on record; it is not believed then, and abstains.
     """
 
     record: EpisodeRecord
@@ -62,6 +63,7 @@ class EpisodeSummary:
     error: str = ""
     initial_state: InitialState | None = None
     reply_seconds: array[float] = attrs.field(factory=lambda: array("f"))
+    changes: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -116,6 +118,11 @@ class RunSummary:
     contradictions: int
 
     @property
+    def changed(self) -> tuple[EpisodeSummary, ...]:
+        """The episodes whose trace is not the one on record, and which count for nothing."""
+        return tuple(episode for episode in self.episodes if episode.changes)
+
+    @property
     def initial_states(self) -> StateCount:
         """How many different initial states there were."""
         return count_states(episode.initial_state for episode in self.episodes)
@@ -156,7 +163,10 @@ def summarise_run(
     episodes: list[EpisodeSummary] = []
     for episode in record.episodes:
         found = known.get(episode.trace) if episode.trace is not None else None
-        found = summarise_episode(episode) if found is None else attrs.evolve(found, record=episode)
+        if found is None or found.record.trace_sha256 != episode.trace_sha256:
+            found = summarise_episode(episode)
+        else:
+            found = attrs.evolve(found, record=episode)
         if episode.trace is not None:
             known[episode.trace] = found
         episodes.append(found)
@@ -166,15 +176,18 @@ def summarise_run(
 
 
 def summarise_episode(record: EpisodeRecord) -> EpisodeSummary:
-    """Read one trace; one that is missing, torn or broken is an abstention with a reason."""
+    """Read one trace; one that is missing, torn, broken or not the one on record is an abstention with a reason."""
     if record.trace is None:
         lost = Score.abstain(TRACE_MISSING)
         return EpisodeSummary(record=record, success=lost, time=lost)
     try:
-        trace = read_trace(record.trace, digests="none", by_column=True)
+        trace, changes = read_with_changes(record, record.trace, by_column=True)
     except TraceError as error:
         lost = Score.abstain(TRACE_UNREADABLE, f"{error.path.name}: {error.reason}")
         return EpisodeSummary(record=record, success=lost, time=lost)
+    if changes:
+        lost = Score.abstain(TRACE_UNREADABLE, f"{record.trace.name} was changed: {'; '.join(changes)}")
+        return EpisodeSummary(record=record, success=lost, time=lost, changes=changes)
     scores = score_trace((Success(), TimeToSuccess()), trace, trace.instance)
     by_filter = {
         name: len({event.index for event in trace.safety if event.filter == name})
@@ -216,7 +229,10 @@ def _summarise(record: RunRecord, episodes: tuple[EpisodeSummary, ...]) -> RunSu
         reply_seconds=seconds,
         scores=_logged_scores(record),
         contradictions=sum(
-            _SUCCESS in episode.record.scores and episode.record.scores[_SUCCESS] != episode.success.value
+            _SUCCESS in episode.record.scores
+            and episode.record.scores[_SUCCESS] != episode.success.value
+            # What was changed is said of by itself.
+            and not episode.changes
             for episode in episodes
         ),
     )

@@ -6,6 +6,7 @@ Texts are raw: whoever draws them makes them harmless.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import attrs
 
@@ -262,6 +263,9 @@ def _look_facts(look: Look) -> list[tuple[str, str]]:
     return facts
 
 
+_NOTHING_SHOWS: Final = "no effect, however large, could be shown with so few pairs"
+
+
 def _binary_facts(summary: BinarySummary) -> Iterator[tuple[str, str]]:
     comparison, effect = summary.comparison, summary.effect
     wins, losses, ties = comparison.candidate_wins, comparison.parent_wins, comparison.ties
@@ -279,7 +283,7 @@ def _binary_facts(summary: BinarySummary) -> Iterator[tuple[str, str]]:
     yield "p, parent better", p_value(comparison.reverse_p_value, comparison.reverse_log10_p)
     yield "mid-p", f"{p_value(comparison.mid_p)} (shown, never deciding)"
     visible = effect.minimal_detectable_effect
-    yield "minimal detectable effect", "none" if visible is None else points(visible).lstrip("+")
+    yield "minimal detectable effect", _NOTHING_SHOWS if visible is None else points(visible).lstrip("+")
     yield "smallest attainable p", p_value(effect.smallest_attainable_p)
     yield from _abstentions(comparison.candidate_abstentions, comparison.parent_abstentions)
     ours, theirs = len(comparison.only_candidate), len(comparison.only_parent)

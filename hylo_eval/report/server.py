@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,10 +26,11 @@ from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.finished_episodes import finished_samples
 from hylo_eval.report.episode_detail import describe_episode
 from hylo_eval.report.page import PageOptions, render_page
+from hylo_eval.report.page_content import changed_words
+from hylo_eval.report.recorded import read_with_changes
 from hylo_eval.report.run_record import RunRecord, read_run
 from hylo_eval.report.run_summary import EpisodeSummary, summarise_run
 from hylo_eval.traces.layout import RunFolder
-from hylo_eval.traces.reader import read_trace
 
 LOOPBACK: Final = "127.0.0.1"
 _NAMES: Final = ("127.0.0.1", "localhost")
@@ -40,15 +41,22 @@ _LIMIT: Final = 200_000_000
 _CHUNK: Final = 1 << 16
 
 
+def _nobody(_: str) -> None:
+    """Where nobody listens."""
+
+
 @attrs.define
 class RunView:
     """What the server shows of a run; made anew when the run has changed.
 
     Attributes:
         folder: The run.
+        say: Told what in the run is not believed, once each.
     """
 
     folder: RunFolder
+    say: Callable[[str], None] = attrs.field(default=_nobody)
+    _said: set[str] = attrs.field(init=False, factory=set[str])
     _known: dict[Path, EpisodeSummary] = attrs.field(init=False, factory=dict[Path, EpisodeSummary])
     _lock: threading.Lock = attrs.field(init=False, factory=threading.Lock)
     _page: tuple[str, bytes] = attrs.field(init=False, default=("", b""))
@@ -82,6 +90,10 @@ class RunView:
                 self._record = read_run(self.folder)
                 summary = summarise_run(self._record, known=self._known)
                 options = PageOptions(max_episodes=_EMBEDDED_EPISODES, max_bytes=_LIMIT, live=version)
+                for sentence in changed_words(summary):
+                    if sentence not in self._said:
+                        self._said.add(sentence)
+                        self.say(sentence)
                 self._page = (version, render_page([summary], options=options))
             return self._page[1]
 
@@ -92,7 +104,9 @@ class RunView:
         if found is None or found.trace is None:
             return None
         try:
-            return orjson.dumps(describe_episode(read_trace(found.trace, digests="none")))
+            trace, changes = read_with_changes(found, found.trace)
+            # The summary says that it is not believed, and why.
+            return None if changes else orjson.dumps(describe_episode(trace))
         except TraceError:
             return None
 
@@ -103,12 +117,13 @@ class RunView:
         return path if plain and path.is_file() and path.resolve().parent == self.folder.videos.resolve() else None
 
 
-def make_server(folder: RunFolder, port: int = 0) -> ThreadingHTTPServer:
+def make_server(folder: RunFolder, port: int = 0, say: Callable[[str], None] = _nobody) -> ThreadingHTTPServer:
     """A server of one run on the loopback address.
 
     Args:
         folder: The run.
         port: 0 for any that is free.
+        say: Told what in the run is not believed when a page of it is made, once each.
 
     Returns:
         The server, not started; ``server_address[1]`` is its port.
@@ -116,7 +131,7 @@ def make_server(folder: RunFolder, port: int = 0) -> ThreadingHTTPServer:
     Raises:
         EvalError: The port is taken or may not be used.
     """
-    view = RunView(folder)
+    view = RunView(folder, say)
 
     class Handler(_Handler):
         run = view

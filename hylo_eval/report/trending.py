@@ -10,7 +10,7 @@ from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.evidence import RunEvidence
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA
 from hylo_eval.compare.trend import Change, TrendStep
-from hylo_eval.report.documents import paired_document, run_document
+from hylo_eval.report.documents import paired_document, run_document, stand_in_sentences
 from hylo_eval.report.drawing import Circle, Drawing, Label, Line, Rectangle, Shape
 from hylo_eval.report.figure import shortened
 from hylo_eval.report.sections import Section
@@ -45,6 +45,7 @@ def trend_sections(
                 ("traces", "read and checked" if read else "not read (log only)"),
             ),
             sentences=(
+                *(f"{said}." for said in stand_in_sentences(runs.values())),
                 f"{found} (Holm-adjusted exact one-sided p at most {alpha:g}).",
                 "agent errors count as failures on every side; other abstentions are left out.",
                 *(f"{note}." for note in notes),
@@ -71,7 +72,7 @@ def trend_document(
         "traces_read": all(run.traces_read for run in runs.values()),
         "metric": {"name": metric},
         "baseline": baseline,
-        "notes": list(notes),
+        "notes": [*stand_in_sentences(runs.values()), *notes],
         "steps": [
             {
                 "run_id": step.label,

@@ -9,12 +9,14 @@ from typing import Any, Final, cast
 import attrs
 
 from hylo_core.errors import clean_text
+from hylo_eval.compare.agent_labels import settings_words
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.comparison_records import FOLDER, read_record, record_paths
 from hylo_eval.run_index.folders import file_identity, index_name
 from hylo_eval.traces.layout import RunFolder
 
 _MAX_TEXT: Final = 500
+_MAX_RULE: Final = 4000
 _MAX_RUNS: Final = 100
 
 
@@ -53,19 +55,29 @@ def find_comparison(name: str, run_root: Path) -> Path | None:
         return None
 
 
-def comparisons_of(run: RunFolder) -> list[tuple[dict[str, Any], list[str]]]:
-    """The records beside a run in which it took part, oldest first: their rows, and the other runs' ids.
+def comparisons_of(run: RunFolder) -> list[tuple[dict[str, Any], str]]:
+    """The records beside a run in which it took part, oldest first: their rows, and on which side of whom.
 
     Raises:
         EvalError: The records cannot be listed.
     """
-    found: list[tuple[dict[str, Any], list[str]]] = []
+    found: list[tuple[dict[str, Any], str]] = []
     for path in record_paths(run.path.parent):
         record = read_comparison(path)
-        names = [row["run_id"] for row in comparison_run_rows(record)]
-        if index_name(run) in names:
-            found.append((comparison_row(record), [name for name in names if name != index_name(run)]))
+        rows = list(comparison_run_rows(record))
+        role = next((row["role"] for row in rows if row["run_id"] == index_name(run)), None)
+        if role is not None:
+            others = ", ".join(
+                row["run_id"]
+                for row in rows
+                if row["run_id"] != index_name(run) and (role not in _AS or row["role"] != role)
+            )
+            found.append((comparison_row(record), f"{_AS.get(role, 'with')} {others}"))
     return found
+
+
+_AS: Final[Mapping[str, str]] = {"candidate": "as candidate against", "parent": "as parent of"}
+"""How a run took part, by its role."""
 
 
 def comparison_name(path: Path) -> str:
@@ -96,6 +108,7 @@ def comparison_row(found: FoundComparison) -> dict[str, Any]:
         "benchmark": _text(benchmark, "id"),
         "split": _text(benchmark, "split"),
         "metric": _text(metric, "name"),
+        "mode": _text(_mapping(document.get("policy")), "mode"),
         "verdict": _text(document, "verdict"),
         "exit_code": _number(document.get("exit_code")),
         "n_pairs": _number(comparison.get("n_pairs")),
@@ -126,7 +139,18 @@ def comparison_run_rows(found: FoundComparison) -> Iterator[dict[str, Any]]:
                 "run_id": run_id,
                 "agent": _text(run, "agent"),
                 "agent_version": _text(run, "version"),
+                "agent_settings": clean_text(settings_words(_mapping(run.get("agent_settings"))), _MAX_TEXT),
             }
+
+
+def rule_words(found: FoundComparison) -> str:
+    """By which rule a gate decided, in words; empty where none is on record."""
+    policy = _mapping(found.document.get("policy"))
+    margin = _number(policy.get("margin"))
+    named = [_text(policy, "mode"), "" if margin is None else f"margin {margin:g}"]
+    words: Any = policy.get("words")
+    said = clean_text(words, _MAX_RULE) if isinstance(words, str) else ""
+    return ": ".join(filter(None, (", ".join(filter(None, named)), said)))
 
 
 def _listed(reasons: list[Any]) -> str:

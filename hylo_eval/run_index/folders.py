@@ -99,7 +99,7 @@ def read_run(run: RunFolder) -> FoundRun:
     problems: list[str] = []
     manifest: Mapping[str, Any] = {}
     log: EvalLog | None = None
-    status = "unfinished"
+    status, remark = "unfinished", ""
     source = run.evallog if _exists(run.evallog) else run.partial_evallog
     try:
         if _exists(run.manifest):
@@ -111,6 +111,7 @@ def read_run(run: RunFolder) -> FoundRun:
             refuse_foreign(found, run, source)
             log = found
             status = "complete" if source == run.evallog else "partial"
+            remark = _remark(found)
     except HyloError as error:
         problems.append(_problem(error, run))
     except OSError as error:
@@ -121,11 +122,17 @@ def read_run(run: RunFolder) -> FoundRun:
         folder=run,
         fingerprint=identity,
         status=status,
-        problem="; ".join(problems),
+        problem="; ".join(problems) or remark,
         manifest=manifest,
         log=log,
         scorings=tuple(_scoring(path, run) for path in _scoring_paths(run)),
     )
+
+
+def _remark(log: EvalLog) -> str:
+    """What a log that is in order does not show by its status: that it holds no number."""
+    results = log.results
+    return f"nothing was scored: 0 of {results.n_episodes}" if results.n_episodes and not results.n_scored else ""
 
 
 def planned_episodes(manifest: Mapping[str, Any]) -> int | None:

@@ -10,6 +10,7 @@ from hylo_core.errors import clean_text
 from hylo_eval.compare.agent_labels import agent_name_of
 from hylo_eval.evallog.v02 import EvalLog, LogHeader
 from hylo_eval.run_index.folders import FoundRun, index_name
+from hylo_eval.versions import stand_in_sentence
 
 TABLES: Final[Mapping[str, tuple[Mapping[str, type], tuple[str, ...], tuple[tuple[str, str, str], ...]]]] = {
     "runs": (
@@ -31,6 +32,7 @@ TABLES: Final[Mapping[str, tuple[Mapping[str, type], tuple[str, ...], tuple[tupl
             "finished_at": str,
             "n_episodes": int,
             "n_scored": int,
+            "stand_ins": str,
             "scorer": str,
             "binary": int,
             "mean": float,
@@ -93,6 +95,7 @@ TABLES: Final[Mapping[str, tuple[Mapping[str, type], tuple[str, ...], tuple[tupl
             "benchmark": str,
             "split": str,
             "metric": str,
+            "mode": str,
             "verdict": str,
             "exit_code": int,
             "n_pairs": int,
@@ -106,7 +109,15 @@ TABLES: Final[Mapping[str, tuple[Mapping[str, type], tuple[str, ...], tuple[tupl
         (),
     ),
     "comparison_runs": (
-        {"comparison_id": str, "position": int, "role": str, "run_id": str, "agent": str, "agent_version": str},
+        {
+            "comparison_id": str,
+            "position": int,
+            "role": str,
+            "run_id": str,
+            "agent": str,
+            "agent_version": str,
+            "agent_settings": str,
+        },
         ("comparison_id", "position"),
         (("comparison_id", "comparisons", "id"),),
     ),
@@ -145,6 +156,7 @@ def run_row(run: FoundRun) -> dict[str, Any]:
         "created_at": _text(manifest, "created_at"),
         "config_digest": _text(manifest, "config_digest"),
         "hylo_version": _text(manifest, "hylo", "version"),
+        "stand_ins": clean_text(stand_in_sentence("the run", manifest.get("versions"))),
     }
     return row if run.log is None else row | _log_columns(run.log)
 

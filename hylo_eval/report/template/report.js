@@ -200,6 +200,10 @@
     const [box2, videos] = films(run, index);
     box.append(box2);
     const detail = await detailOf(run, index);
+    if (!detail && episode.changed) {
+      box.append(make("p", { className: "notice" }, "The trace of this episode is not the one that was recorded: its steps are not shown."));
+      return { box, videos, steps: episode.steps };
+    }
     if (!detail) {
       box.append(make("p", { className: "muted" }, "The plots of this episode are not in this page. See them with ", make("code", {}, `hylo-eval view ${data.runs[run].id}`), "."));
       return { box, videos, steps: episode.steps };

@@ -38,7 +38,7 @@ def test_a_lerobot_export_without_pictures_says_so(hylo, root, tmp_path):
     pytest.importorskip("pyarrow")
     done = hylo("export", root / "new", "--to", "lerobot", "-o", tmp_path / "out", "--fps", "20")
     assert "numbers only, no pictures: no video was recorded of every episode" in done.out
-    assert "left out: 1 episodes: it ended as agent_error" in done.out
+    assert "left out: 1 episode: it ended as agent_error" in done.out
 
 
 def test_the_flat_form_is_v01(hylo, root, tmp_path):

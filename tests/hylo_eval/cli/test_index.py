@@ -187,10 +187,13 @@ def test_ls_lists_comparisons_with_their_verdicts(hylo, judged):
         ("", ()),
     }
     (passed,) = (row for row in rows if row["verdict"] == "pass")
+    assert passed["mode"] == "improve"
     assert (passed["kind"], passed["n_pairs"], passed["exit_code"]) == ("gate", 20, 0)
     assert passed["p_value"] == pytest.approx(2.0**-16)
     done = hylo("ls", "--comparisons", "--run-root", judged)
-    assert done.out.splitlines()[0].split() == ["comparison", "made", "kind", "verdict", "runs", "benchmark", "why"]
+    assert done.out.splitlines()[0].split() == [
+        *("comparison", "made", "kind", "mode", "verdict", "runs", "benchmark", "why")
+    ]
     assert "is not JSON" in done.out
     assert hylo("ls", "--comparisons", "--agent", "old", "--run-root", judged, "--json").json == [passed]
     assert hylo("ls", "--comparisons", "--benchmark", "none", "--run-root", judged).out.startswith("no such comparison")
@@ -208,7 +211,9 @@ def test_show_finds_a_comparison_by_its_id_and_a_run_names_those_it_was_in(hylo,
     assert "success on unit (heldout), 20 pairs, p = 1.526e-05" in done.out
     assert hylo("show", judged / "comparisons" / f"{identity}.json").out == done.out.replace("\\", "")
     assert hylo("show", identity, "--run-root", judged, "--json").json["id"] == identity
-    assert f"gate {identity} with old: pass" in hylo("show", "new", "--run-root", judged).out
+    assert "\nrule: improve: Metric: success, where 1 is a success. " in done.out
+    assert f"gate {identity} as candidate against old: pass\n" in hylo("show", "new", "--run-root", judged).out
+    assert f"gate {identity} as parent of new: pass\n" in hylo("show", "old", "--run-root", judged).out
     assert hylo("show", "old", "--run-root", judged, "--json").json["comparisons"] == [identity]
     torn = hylo("show", "99999999T000000-gate-0", "--run-root", judged)
     assert (torn.code, torn.out) == (2, "")
@@ -269,3 +274,27 @@ def test_repetitions_of_a_pair_are_no_single_pair(hylo, tmp_path):
         hylo("ls", "--comparisons", "--run-root", tmp_path).out.split()
     )
     assert hylo("show", "old-r2", "--run-root", tmp_path, "--json").json["comparisons"] == [row["id"]]
+
+
+def test_show_names_the_settings_of_the_agents_of_a_gate(hylo, tmp_path):
+    """Two settings of one agent are told apart by nothing else."""
+    for run_id, noise in (("new", 0.1), ("old", 0.4)):
+        agent = {"name": "arm", "version": "1", "components": {"noise": noise}}
+        write_run(tmp_path, run_id, bench=unit(3), manifest=agent)
+    hylo("gate", "new", "old", "--mode", "noninferior", "--margin", "0.2", "--run-root", tmp_path)
+    (row,) = hylo("ls", "--comparisons", "--run-root", tmp_path, "--json").json
+    shown = hylo("show", row["id"], "--run-root", tmp_path).out
+    assert "candidate: new, agent arm 1 (noise=0.1)\nparent: old, agent arm 1 (noise=0.4)\n" in shown
+    assert "rule: noninferior, margin 0.2: " in shown
+
+
+def test_a_whole_run_without_a_number_says_so(hylo, tmp_path):
+    """Its status stays: every episode has its outcome."""
+    write_run(tmp_path, "none", bench=unit(2), agent_errors=(0, 1))
+    write_run(tmp_path, "some", bench=unit(2), agent_errors=(0,))
+    rows = {row["run_id"]: row for row in hylo("ls", "--run-root", tmp_path, "--json").json}
+    said = "nothing was scored: 0 of 2"
+    assert (rows["none"]["status"], rows["none"]["problem"]) == ("complete", said)
+    assert rows["some"]["problem"] == ""
+    assert hylo("show", "none", "--run-root", tmp_path).out.startswith(f"run none: complete\nproblem: {said}\n")
+    assert "problem" not in hylo("show", "some", "--run-root", tmp_path).out

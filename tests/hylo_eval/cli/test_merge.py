@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from hylo_eval import read_evallog
+from hylo_eval.compare.words import counted
 
 RUN = ("run", "reach_fixed", "--agent", "reach-scripted", "--episodes", "5", "--workers", "0", "--scorer", "success")
 
@@ -32,7 +33,7 @@ def test_parts_become_one_run(hylo, root):
     assert done.code == 3
     lines = done.out.splitlines()
     missing = [sample.key for sample in read_evallog(root / "part2" / "evallog.json").samples]
-    assert f"missing: {len(missing)} episodes" in lines
+    assert f"missing: {counted(len(missing), 'episode')}" in lines
     assert lines[-2].startswith("  part 2/3, this part was not named: testing/reach_fixed#")
     assert lines[-1] == "to run them: hylo-eval run --resume merged"
     assert hylo("run", "--resume", "merged", "--workers", "0").code == 0

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from hylo_eval import read_evallog
 from hylo_eval.evaluation.ledger_files import read_ledger
-from tests.runs import keys, unfinish, unit, write_run
+from hylo_eval.traces.reader import read_trace
+from tests.runs import edit_trace, keys, unfinish, unit, write_run
 
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
@@ -85,3 +87,20 @@ def test_a_page_is_html(hylo: Any, report: Any, tmp_path: Path) -> None:
     done = hylo("report", "a", "-o", tmp_path / "report.pdf", "--run-root", tmp_path)
     assert done.code == 2
     assert "report.pdf" in done.err
+
+
+def test_a_trace_that_was_changed_is_named_and_not_believed(report: Any, tmp_path: Path) -> None:
+    """Before everything else on the page, on the terminal, with the digests; the headline is of the others alone."""
+    path = edit_trace(tmp_path / "a", "unit/task#0", lambda text: text.replace('"success":true', '"success":false'))
+    recorded = {sample.key: sample.trace_sha256 for sample in read_evallog(tmp_path / "a" / "evallog.json").samples}
+    there = read_trace(path, digests="trace").trace_sha256
+    done = report("a")
+    assert done.code == 0
+    page = (tmp_path / "report.html").read_text()
+    digests = f"unit/task#0: {recorded['unit/task#0']} is on record as its digest, the file has {there}."
+    for text in (page, done.err):
+        assert "a: 1 trace is not the one that was recorded. What was changed is not believed" in text
+        assert digests in text
+    assert page.index(digests) < page.index('class="headlines"')
+    assert "3 of 4 episodes scored" in page
+    assert '<div class="rate">33.3 %' in page

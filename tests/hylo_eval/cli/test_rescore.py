@@ -64,7 +64,7 @@ def test_a_modified_trace_ends_with_2_or_is_said(hylo, folder):
     spoil(folder)
     refused = hylo("rescore", folder)
     assert refused.code == 2
-    assert "1 traces are not the ones that were recorded" in refused.err
+    assert "1 trace is not the one that was recorded" in refused.err
     assert "--accept-modified" in refused.err
     accepted = hylo("rescore", folder, "--accept-modified")
     assert accepted.code == 0

@@ -54,7 +54,7 @@ def test_a_whole_run_by_id(hylo, whole):
     assert lines[1] == (
         "10 of 10 episodes have an outcome (1 agent_error, 1 env_error): 9 done, 1 given up (the infrastructure failed)"
     )
-    assert "success: 37.5 % [13.7 %, 69.4 %], 3 of 8 scored" in lines
+    assert "success: 37.5 % [13.7 %, 69.4 %], 3 of the 8 scored succeeded" in lines
     assert "  30.0 % had all others failed, 50.0 % had they all succeeded" in lines
     assert "error: act: ValueError: no such instruction" in lines
     assert "nobody works" not in done.out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import pytest
 
 from hylo_eval.compare.ledger import Ledger, RecordedLook, RecordedNoise, RecordedRun
 
@@ -67,6 +68,13 @@ def test_the_best_of_twenty_equal_checkpoints_is_said():
     assert "this one included: 20" in words[0]
     assert words[1] == "by luck alone, the best of 20 equal agents with a true rate of 0.80 shows 0.90 on 50 episodes"
     assert len(ledger.words(recorded("v19"), n_episodes=0, success_rate=None)) == 1
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_luck_shows_nothing_of_agents_that_all_fail_or_all_succeed(rate):
+    """The best of them shows that rate whatever happens; a sentence would say nothing."""
+    ledger = Ledger(looks=(seen("a", "base"),))
+    assert len(ledger.words(recorded("b"), n_episodes=50, success_rate=rate)) == 1
 
 
 def test_unreadable_records_are_said():

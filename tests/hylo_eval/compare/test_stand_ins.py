@@ -32,3 +32,16 @@ def test_a_version_that_only_begins_alike_is_no_stand_in():
     """The word stands alone."""
     version = {"simulator": "stand-inside 2"}
     pair_evidence(ten("a", versions=version), attrs.evolve(ten("b", versions=version)))
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"),
+    [(REAL, "the parent ran on the real thing"), ({"mujoco": "3.3.1"}, "the parent has no robocasa-assets on record")],
+)
+def test_what_has_no_assets_on_record_is_not_called_the_real_thing(versions, said):
+    """An environment without assets has nothing that could be real."""
+    with pytest.raises(EvidenceRefused) as refused:
+        pair_evidence(ten("a", versions=STAND_IN), ten("b", versions=versions))
+    assert [item.sentence for item in refused.value.differences if item.name == "stand-in"] == [
+        f"the candidate ran on robocasa-assets stand-in assets sha256:2, {said}"
+    ]

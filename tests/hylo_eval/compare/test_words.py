@@ -2,7 +2,7 @@
 
 from hylo_eval.compare.effect import attainability
 from hylo_eval.compare.pairing import PairTable
-from hylo_eval.compare.words import counted
+from hylo_eval.compare.words import counted, not_as_recorded
 
 
 def test_one_is_singular_and_everything_else_plural():
@@ -16,3 +16,9 @@ def test_one_discordant_pair_is_one():
     assert attainability(PairTable(candidate_wins=1, parent_wins=0)).endswith(
         "there is 1 discordant pair, 1 of them won"
     )
+
+
+def test_changed_traces_are_counted_in_words():
+    """One of them is one."""
+    assert not_as_recorded(1) == "1 trace is not the one that was recorded"
+    assert not_as_recorded(2) == "2 traces are not the ones that were recorded"

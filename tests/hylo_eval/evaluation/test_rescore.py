@@ -13,6 +13,7 @@ import pytest
 
 from hylo_core import Score
 from hylo_eval import EvalError, evaluate, read_evallog, read_trace
+from hylo_eval.compare.words import not_as_recorded
 from hylo_eval.evallog import v01
 from hylo_eval.evaluation.evaluate import Interrupted
 from hylo_eval.evaluation.rescore import Refused, Rescoring, rescore
@@ -217,7 +218,7 @@ def test_a_modified_trace_is_refused_or_said(folder: Path, spoil: Any, count: in
     refused = outcome(folder)
     assert isinstance(refused, Refused)
     assert refused.exit_code == 2
-    assert f"{count} traces are not the ones that were recorded" in str(refused.error)
+    assert f"{not_as_recorded(count)}:" in str(refused.error)
     assert message in str(refused.error)
     assert list((folder / "scores").iterdir()) == []
     accepted = outcome(folder, accept_modified=True)

@@ -17,7 +17,7 @@ from hylo_eval.report.page import PageOptions, choose_episodes, render_page
 from hylo_eval.traces.layout import RunFolder
 from tests.hylo_eval.report.conftest import CLOSING, HANDLER, SCRIPT, summary_of, write_hostile_run
 from tests.pictures import write_picture_run
-from tests.runs import keys, unit, write_run
+from tests.runs import keys, unfinish, unit, write_run
 
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
@@ -169,3 +169,18 @@ def test_several_runs_have_a_colour_and_a_column_each(tmp_path: Path) -> None:
         "run-2",
     ]
     assert b"did not run the same tasks" in page
+
+
+def test_an_unfinished_run_does_not_say_that_every_episode_was_scored(tmp_path: Path) -> None:
+    """What there is of it is of the episodes that ended; a whole run needs no such words."""
+    run = write_run(tmp_path, "run", keys(0), bench=unit(3)).run
+    said = "every episode that ended was scored"
+    whole = render_page([summary_of(run)]).decode()
+    assert said not in whole
+    assert "3 of 3 episodes scored (coverage 100.0 %)" in whole
+    unfinish(run.path, 2)
+    run.queue.unlink()
+    page = render_page([summary_of(run)]).decode()
+    assert "2 of 2 episodes that ended scored (coverage 100.0 % of those that ended)" in page
+    assert "1 of 3 planned episodes have no outcome" in page
+    assert f"None: {said}." in page

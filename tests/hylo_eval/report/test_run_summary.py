@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hylo_eval import EvalError
+from hylo_eval import EvalError, read_evallog
 from hylo_eval.report.episode_detail import MAX_POINTS, describe_episode
 from hylo_eval.report.run_record import read_run
 from hylo_eval.report.run_summary import summarise_run
@@ -52,6 +52,60 @@ def test_a_trace_that_is_lost_or_torn_abstains(tmp_path: Path) -> None:
     summary = summarise_run(read_run(run))
     assert [episode.reason for episode in summary.episodes] == ["trace_unreadable", "trace_unreadable", ""]
     assert summary.success.n_scored == 1
+
+
+def _without_success(text: str) -> str:
+    return text.replace('"success":true', '"success":false')
+
+
+def test_a_trace_that_is_not_the_one_on_record_counts_for_nothing(tmp_path: Path) -> None:
+    """It abstains and is named with both digests; the log's digest covers what no score shows, too."""
+    run = write_run(tmp_path, "run", keys(0, 1, 2), bench=unit(3)).run
+    recorded = {sample.key: sample.trace_sha256 for sample in read_evallog(run.evallog).samples}
+    edit_trace(run.path, "unit/task#0", _without_success)
+    edit_trace(run.path, "unit/task#1", lambda text: text.replace('"reward":', '"reward":1', 1))
+    summary = summarise_run(read_run(run))
+    assert [(episode.outcome, episode.reason) for episode in summary.episodes] == [
+        ("abstained", "trace_unreadable"),
+        ("abstained", "trace_unreadable"),
+        ("success", ""),
+    ]
+    assert (summary.success.mean, summary.success.n_scored, summary.contradictions) == (1.0, 1, 0)
+    for episode in summary.changed:
+        there = read_trace(episode.record.trace or "", digests="trace").trace_sha256
+        assert recorded[episode.record.key] != there
+        assert episode.changes == (f"{recorded[episode.record.key]} is on record as its digest, the file has {there}",)
+
+
+def test_the_queue_vouches_for_traces_while_there_is_no_log(tmp_path: Path) -> None:
+    """A run that goes on is checked as one that ended."""
+    run = write_run(tmp_path, "run", keys(0, 1), bench=unit(2)).run
+    edit_trace(run.path, "unit/task#0", _without_success)
+    run.evallog.unlink()
+    summary = summarise_run(read_run(run))
+    assert [episode.record.key for episode in summary.changed] == ["unit/task#0"]
+    assert summary.success.mean == 1.0
+
+
+def test_an_older_log_has_the_traces_own_digest_to_go_by(tmp_path: Path) -> None:
+    """Without a digest on record, the end event's digest of the behaviour and the episode's name are checked."""
+    run = write_run(tmp_path, "run", keys(0, 1), bench=unit(3)).run
+    edit_trace(run.path, "unit/task#0", _without_success)
+    traces = {sample.key: run.path / sample.trace for sample in read_evallog(run.evallog).samples}
+    traces["unit/task#2"].write_bytes(traces["unit/task#1"].read_bytes())
+    edit_json(run.evallog, lambda log: [sample.pop("trace_sha256") for sample in log["samples"]])
+    changed = {episode.record.key: episode.changes for episode in summarise_run(read_run(run)).changed}
+    assert set(changed) == {"unit/task#0", "unit/task#2"}
+    assert changed["unit/task#0"][0].startswith("its end event records behaviour sha256:")
+    assert changed["unit/task#2"][0] == "unit/task#2 is on record as its instance, the file has unit/task#1"
+
+
+def test_a_trace_whose_end_was_cut_off_is_changed(tmp_path: Path) -> None:
+    """What was recorded had its end."""
+    run = write_run(tmp_path, "run", keys(0), bench=unit(1)).run
+    edit_trace(run.path, "unit/task#0", lambda text: "\n".join(text.splitlines()[:-1]) + "\n")
+    [episode] = summarise_run(read_run(run)).changed
+    assert (episode.outcome, episode.changes) == ("abstained", ("it has no end event any more",))
 
 
 def test_a_log_that_contradicts_its_traces_is_counted(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hylo_eval import EvalError
+from hylo_eval import EvalError, read_evallog
 from hylo_eval.report.server import RunView, make_server
 from hylo_eval.traces.layout import RunFolder
 from tests.runs import keys, unit, write_run
@@ -31,9 +31,15 @@ def run(tmp_path: Path) -> RunFolder:
 
 
 @pytest.fixture
-def port(run: RunFolder) -> Iterator[int]:
+def said() -> list[str]:
+    """What the server says where it was started."""
+    return []
+
+
+@pytest.fixture
+def port(run: RunFolder, said: list[str]) -> Iterator[int]:
     """A server that runs."""
-    server = make_server(run)
+    server = make_server(run, say=said.append)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server.server_address[1]
@@ -176,3 +182,18 @@ def test_a_port_that_is_taken_is_refused(run: RunFolder, port: int) -> None:
     """With a way out."""
     with pytest.raises(EvalError, match="--port 0"):
         make_server(run, port)
+
+
+def test_a_trace_that_was_changed_is_not_shown_as_recorded(get: Any, run: RunFolder, said: list[str]) -> None:
+    """The page says so before its numbers; the steps are nobody's."""
+    path = min(run.episodes.iterdir())
+    path.write_text(path.read_text(encoding="utf-8").replace('"reward":', '"reward":1', 1), encoding="utf-8")
+    status, _, page = get("/")
+    assert status == 200
+    assert b"1 trace is not the one that was recorded" in page
+    get("/")
+    assert said[0].startswith("run: 1 trace is not the one that was recorded.")
+    # Once each, however often the page is asked for.
+    assert len(said) == 2
+    sample = next(item for item in read_evallog(run.evallog).samples if item.trace.endswith(path.name))
+    assert get(f"/episode/{sample.episode_id}.json")[0] == 404
