@@ -133,7 +133,7 @@ def test_what_a_run_says_of_where_it_ran_and_on_what(kitchen: Kitchen, solved: E
     assert label.startswith("stand-in assets sha256:")
     assert read_evallog(run / "evallog.json").eval.manifest["versions"]["robocasa-assets"] == label
     assert {trace.start.versions["robocasa-assets"] for trace in kitchen.traces("solved").values()} == {label}
-    assert f"stand-ins: robocasa-assets {label}" in " ".join(kitchen.hylo("show", "solved").out.split())
+    assert f"ran on stand-ins (robocasa-assets {label})" in " ".join(kitchen.hylo("show", "solved").out.split())
     report = kitchen.hylo("report", "solved", "-o", "page.html")
     assert report.code == 0, report.err
     assert f"robocasa-assets {label}" in (kitchen.folder / "page.html").read_text()
