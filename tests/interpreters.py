@@ -14,6 +14,7 @@ from typing import Any
 
 import hylo_eval
 from hylo_eval.interpreters.registry import VARIABLE
+from tests.benchmark_files import reach_file
 
 HYLO = Path(hylo_eval.__file__).parents[1]
 OTHER_PYTHON = "HYLO_OTHER_PYTHON"
@@ -42,21 +43,7 @@ class Simulator(ReachEnv):
         return super().reset(**options)
 '''
 
-BENCHMARK = """
-id = "elsewhere"
-version = "1"
-env = "simulator_there:Simulator"
-[splits]
-heldout = [7, 8, 9]
-[[tasks]]
-id = "t/one"
-version = "1"
-instruction = "reach the fixed goal"
-max_steps = 60
-init = {kind = "seed"}
-success = {kind = "builtin", name = "env_success"}
-params = {goal_m = [0.3, 0.0, 0.4], tolerance_m = 0.02}
-"""
+BENCHMARK = reach_file("simulator_there:Simulator", benchmark_id="elsewhere", seeds=(7, 8, 9), max_steps=60)
 
 
 def make_environment(folder: Path, *, hylo: Path = HYLO, lines: Sequence[str] = ()) -> Path:

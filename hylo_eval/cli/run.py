@@ -123,12 +123,11 @@ def run(context: click.Context, **options: Any) -> int:
 def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalResult:
     """What ``run`` does, without printing the result."""
     from hylo_eval.cli.progress import RunDisplay
-    from hylo_eval.evaluation.evaluate import Interrupted, make_run_id, run_plan
+    from hylo_eval.evaluation.evaluate import Interrupted, run_plan
     from hylo_eval.evaluation.invocation import read_budget, resumed
     from hylo_eval.evaluation.making import make_scorer
     from hylo_eval.evaluation.plan import plan_run
     from hylo_eval.evaluation.stopping import StopRequest
-    from hylo_eval.traces.layout import RunFolder
 
     if options["resume"] is not None:
         typed = click.core.ParameterSource.COMMANDLINE
@@ -149,10 +148,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
     )
     options = _with_absolute_places(plan, options)
     scorers = [make_scorer(name) for name in options["scorers"]] or None
-    run_id = options["run_id"]
-    if run_id is None:
-        run_id = make_run_id(plan.benchmark.id, Path(options["agent"]).stem.rpartition(":")[2])
-    folder = RunFolder.at(options["run_root"], run_id)
+    folder = _run_folder(plan, options)
     display = RunDisplay(quiet=options["as_json_"])
     begun = Event()
     try:
@@ -182,6 +178,17 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
         return result
     finally:
         display.close()
+
+
+def _run_folder(plan: Plan, options: Mapping[str, Any]) -> RunFolder:
+    """The folder of the run that was named, or of one with a name of its own."""
+    from hylo_eval.evaluation.evaluate import make_run_id
+    from hylo_eval.traces.layout import RunFolder
+
+    run_id = options["run_id"]
+    if run_id is None:
+        run_id = make_run_id(plan.benchmark.id, Path(options["agent"]).stem.rpartition(":")[2])
+    return RunFolder.at(options["run_root"], run_id)
 
 
 def _with_absolute_places(plan: Plan, options: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ def read_with_changes(
 ) -> tuple[EpisodeTrace, tuple[str, ...]]:
     """Read the trace of an episode, and say in which ways it is not the one on record; nothing where it is.
 
-    Where the log or the queue holds the digest of the trace's bytes, that alone decides; an older log holds none, and
-    what the trace's own end event says of its behaviour has to do.
+    Where the log or the queue holds the digest of the trace's bytes, that is what they are held against; an older log
+    holds none, and what the trace's own end event says of its behaviour has to do. Instance, episode and status have to
+    be those on record in either case.
 
     Args:
         record: The episode as the log or the queue has it.

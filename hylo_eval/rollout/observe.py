@@ -27,7 +27,7 @@ def array_layout(shape: tuple[int, ...], dtype: str) -> ArrayLayout:
 
 
 @lru_cache(maxsize=256)
-def dtype_name(dtype: np.dtype[Any]) -> str:
+def _dtype_name(dtype: np.dtype[Any]) -> str:
     """Its name; numpy puts it together anew each time."""
     return dtype.name
 
@@ -149,4 +149,4 @@ def _layout(key: Any, value: Any) -> ArrayLayout:
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         raise EnvError(f"the observation {key!r} is a {type(value).__name__}, not an array of numbers or text")
-    return array_layout(tuple(array.shape), dtype_name(array.dtype))
+    return array_layout(tuple(array.shape), _dtype_name(array.dtype))

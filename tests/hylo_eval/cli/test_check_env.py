@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.benchmark_files import reach_file
+
 BROKEN_ENV = '''
 from hylo_eval.envs.reach import ReachEnv
 
@@ -17,21 +19,7 @@ class Broken(ReachEnv):
         return (*rest, {**info, "success": 1})
 '''
 
-BENCHMARK = """
-id = "broken"
-version = "1"
-env = "broken_env:Broken"
-[splits]
-heldout = [7, 8]
-[[tasks]]
-id = "t/one"
-version = "1"
-instruction = "reach the fixed goal"
-max_steps = 20
-init = {kind = "seed"}
-success = {kind = "builtin", name = "env_success"}
-params = {goal_m = [0.3, 0.0, 0.4], tolerance_m = 0.02}
-"""
+BENCHMARK = reach_file("broken_env:Broken", benchmark_id="broken")
 
 
 @pytest.fixture

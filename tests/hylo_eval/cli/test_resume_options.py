@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.benchmark_files import reach_file
+
 
 @pytest.fixture
 def resume(hylo: Any, tmp_path: Path) -> Any:
@@ -83,21 +85,7 @@ class Lacking(ReachEnv):
     def reset(self, **arguments):
         raise EnvUnready("a texture is missing", fix="fetch the textures")
 """
-BENCHMARK = """
-id = "lacking"
-version = "1"
-env = "env_without_textures:Lacking"
-[splits]
-heldout = [7, 8]
-[[tasks]]
-id = "t/one"
-version = "1"
-instruction = "reach the fixed goal"
-max_steps = 20
-init = {kind = "seed"}
-success = {kind = "builtin", name = "env_success"}
-params = {goal_m = [0.3, 0.0, 0.4], tolerance_m = 0.02}
-"""
+BENCHMARK = reach_file("env_without_textures:Lacking", benchmark_id="lacking")
 
 
 def test_a_run_whose_episodes_abstained_is_not_tried_again_and_says_so(
