@@ -108,7 +108,7 @@ class SafetyAbort(EvalError):
 
 
 class DisturbedTrace(EvalError):
-    """Somebody else wrote into a trace, or closed it, while it was written: what stands there is no record."""
+    """Somebody else in the process wrote into a trace, closed or removed it, or took all descriptors: no record."""
 
 
 class TraceError(EvalError):

@@ -21,7 +21,7 @@ GONE: Final = "gone"
 """The type of what stands where the events of a worker end; no worker can send it."""
 
 DISTURBED: Final = "disturbed"
-"""The type of what a worker says that has found its trace written to by others."""
+"""The type of what a worker says whose trace somebody else in its process has reached, or kept it from writing."""
 
 _TEXTS: Final[Mapping[str, type]] = {"message": str, "fix": str}
 _MEMBERS: Final[Mapping[str, Mapping[str, type]]] = {
