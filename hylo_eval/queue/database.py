@@ -22,8 +22,18 @@ BUSY_SECONDS = 30.0
 
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.0003, 0.005
 
-_CHECKPOINT_PAGES = 16_000
-"""Pages of the write-ahead log (16 MB) before they are copied into the file, which waits for the disk."""
+_LONG_LOG_BYTES = 16 << 20
+"""Length of the write-ahead log from which on it is copied into the file, which waits for the disk, and emptied."""
+
+_LOOK_AT_LOG_EVERY = 64
+"""Transactions between two looks at the length of the write-ahead log."""
+
+_CHECKPOINT_PAGES = 64_000
+"""Pages of the write-ahead log (64 MB) from which on SQLite copies what it can at every commit, whoever writes: only
+where the log could not be emptied for long, since somebody reads."""
+
+_CHECKPOINT_WAIT_SECONDS = 0.1
+"""How long to wait for a moment in which nobody writes, to empty the log."""
 
 _UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN})
 
@@ -48,6 +58,7 @@ class QueueFile:
         self._pid = os.getpid()
         self._own = threading.local()
         self._opened: dict[int, sqlite3.Connection] = {}
+        self._commits = 0
 
     def connection(self) -> sqlite3.Connection:
         """This thread's connection."""
@@ -95,6 +106,29 @@ class QueueFile:
                 yield
             finally:
                 self._own.shared = None
+
+    def committed(self, connection: sqlite3.Connection) -> None:
+        """Empty the write-ahead log if it is long, while nobody writes.
+
+        SQLite's own checkpoints let others write meanwhile. With several busy writers, the log then is never wholly
+        copied: it grows on, and every commit copies some more and waits for the disk.
+        """
+        self._commits += 1
+        if self._commits % _LOOK_AT_LOG_EVERY:
+            return
+        try:
+            length = os.stat(f"{self.path}-wal").st_size
+        except OSError:  # the next look tells more
+            return
+        if length < _LONG_LOG_BYTES:
+            return
+        # What is committed stays committed: a log that cannot be emptied now is emptied later.
+        with suppress(sqlite3.Error):
+            connection.execute(f"PRAGMA busy_timeout = {1000 * _CHECKPOINT_WAIT_SECONDS:.0f}")
+            try:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                connection.execute("PRAGMA busy_timeout = 0")
 
     @contextmanager
     def explained(self) -> Generator[None]:
@@ -188,6 +222,7 @@ class Transaction:
         try:
             if kind is None:
                 connection.execute("COMMIT")
+                self._file.committed(connection)
                 return
         except sqlite3.Error as failure:
             _undo(connection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 import subprocess
@@ -348,6 +349,46 @@ def test_commits_wait_for_the_disk_when_asked(path: Path, fsync: bool, level: in
         connection = queue._file.connection()
         assert connection.execute("PRAGMA synchronous").fetchone() == (level,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def finish(queue: RunQueue, count: int) -> None:
+    """Claim and finish so many items."""
+    for _ in range(count):
+        lease = queue.claim(Owner.here())
+        assert lease is not None
+        assert queue.finish(lease, outcome())
+
+
+def test_the_log_of_a_queue_is_emptied_when_it_is_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Two writers in turn never let it grow far beyond the limit; nothing of what was committed is lost."""
+    monkeypatch.setattr(database, "_LONG_LOG_BYTES", 100_000)
+    path, lengths = tmp_path / "queue.db", []
+    RunQueue.create(path, config=CONFIG, items=items(4, 100), max_attempts=1).close()
+    with RunQueue.open(path, config=CONFIG) as queue, RunQueue.open(path, config=CONFIG) as other:
+        for number in range(400):
+            finish(queue if number % 2 else other, 1)
+            lengths.append(path.with_name("queue.db-wal").stat().st_size)
+        assert 0 in lengths[100:]
+        assert max(lengths) < 100_000 + 2 * 64 * 20_000
+        assert queue.counts()[State.DONE] == 400
+    assert sum(before > after == 0 for before, after in itertools.pairwise(lengths)) >= 2
+
+
+def test_somebody_who_reads_keeps_the_log_as_long_as_he_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Writers go on meanwhile, without an error and without a wait at every commit; then it is emptied."""
+    monkeypatch.setattr(database, "_LONG_LOG_BYTES", 100_000)
+    path = tmp_path / "queue.db"
+    RunQueue.create(path, config=CONFIG, items=items(4, 100), max_attempts=1).close()
+    with RunQueue.open(path, config=CONFIG) as queue:
+        with queue._file.reading() as connection:
+            rows = connection.execute("SELECT state FROM items")
+            assert rows.fetchone() == ("pending",)
+            finish(queue, 200)
+            assert path.with_name("queue.db-wal").stat().st_size > 500_000
+            assert {state for (state,) in rows} == {"pending"}
+        finish(queue, 70)
+        assert path.with_name("queue.db-wal").stat().st_size < 500_000
+        assert queue.counts()[State.DONE] == 270
 
 
 def test_a_signal_in_a_transaction_undoes_it(path: Path):
