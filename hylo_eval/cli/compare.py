@@ -114,7 +114,7 @@ def named_repetitions(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def keep_record(run_root: Path, document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Put a comparison on record; what it showed was seen whether or not that can be written."""
-    from hylo_eval.evaluation.comparison_records import write_record
+    from hylo_eval.evaluation.comparing.records import write_record
 
     try:
         return write_record(run_root, document)[1]
@@ -126,7 +126,7 @@ def keep_record(run_root: Path, document: Mapping[str, Any]) -> Mapping[str, Any
 def _read_pair(options: Mapping[str, Any], names: Sequence[str]) -> PairedEvidence:
     """Read two runs. The logs are believed where one was imported, as with ``--log-only``: the evidence says so."""
     from hylo_eval.compare.comparability import pair_evidence
-    from hylo_eval.evaluation.comparing import is_imported, read_evidence
+    from hylo_eval.evaluation.comparing.evidence import is_imported, read_evidence
     from hylo_eval.traces.finding import find_run
 
     runs = [find_run(name, options["run_root"]) for name in names]
@@ -199,7 +199,7 @@ def _summarise(evidence: PairedEvidence, options: dict[str, Any]) -> BinarySumma
 
 def _draw(path: Path, evidence: PairedEvidence, summary: BinarySummary | GradedSummary) -> None:
     from hylo_eval.compare.summary import BinarySummary
-    from hylo_eval.evaluation.comparison_records import write_report
+    from hylo_eval.evaluation.comparing.records import write_report
     from hylo_eval.report.drawing import render
     from hylo_eval.report.figure import draw_comparison
 

@@ -71,7 +71,7 @@ def run_elsewhere(entry: Registered) -> int:
     if code >= 0:
         return code
     from hylo_eval.errors import EvalError
-    from hylo_eval.evaluation.supervisor import describe_exit
+    from hylo_eval.evaluation.workers.supervisor import describe_exit
 
     raise EvalError(f"{entry.python} died: {describe_exit(code)}")
 

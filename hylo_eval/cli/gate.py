@@ -20,7 +20,7 @@ from hylo_eval.cli.terminal import console, print_hanging, printable_line
 
 if TYPE_CHECKING:
     from hylo_eval.compare.gate import GatePolicy
-    from hylo_eval.evaluation.gating import JudgedGate
+    from hylo_eval.evaluation.comparing.gating import JudgedGate
     from hylo_eval.report.junit import Case
     from hylo_eval.report.sections import Section
 
@@ -119,7 +119,7 @@ def gate(**options: Any) -> int:
     Ends with 0 for a pass, 1 for a fail, 2 for bad usage or refused evidence, 3 when the evidence does not decide.
     """
     from hylo_eval.compare.comparability import EvidenceRefused
-    from hylo_eval.evaluation.gating import judge
+    from hylo_eval.evaluation.comparing.gating import judge
     from hylo_eval.report.documents import refusal_document
     from hylo_eval.report.sections import Section
     from hylo_eval.traces.finding import find_run
@@ -198,7 +198,7 @@ def conclude(
 
 
 def _policy(options: Mapping[str, Any]) -> GatePolicy:
-    from hylo_eval.evaluation.gate_policy import make_policy, read_policy
+    from hylo_eval.evaluation.comparing.gate_policy import make_policy, read_policy
 
     values = read_policy(options["policy"]) if options["policy"] is not None else {}
     given = {name: value for name, value in options.items() if name not in _ELSEWHERE and value not in (None, ())}
@@ -209,7 +209,7 @@ def _write(
     options: Mapping[str, Any], document: Mapping[str, Any], cases: Iterable[Case], sections: Iterable[Section]
 ) -> tuple[Path, dict[str, Any]]:
     """Write record and reports before the verdict is printed: what cannot be written is no verdict."""
-    from hylo_eval.evaluation.comparison_records import append_summary, write_record, write_report
+    from hylo_eval.evaluation.comparing.records import append_summary, write_record, write_report
     from hylo_eval.report.junit import render_junit
     from hylo_eval.report.markdown import render_markdown
 

@@ -24,7 +24,7 @@ from hylo_eval.cli.terminal import console
 @markdown_option
 def leaderboard(**options: Any) -> int:
     """Rank RUNS (folders, or ids under the run root) on the same instances, with groups that cannot be told apart."""
-    from hylo_eval.evaluation.several_runs import rank_runs, read_runs
+    from hylo_eval.evaluation.comparing.several_runs import rank_runs, read_runs
     from hylo_eval.report.ranking import ranking_document, ranking_sections
 
     quiet = owns_output(options)

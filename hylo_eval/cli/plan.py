@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hylo_eval.compare.evidence import PairedEvidence
     from hylo_eval.compare.noise import NoiseFloor
     from hylo_eval.compare.power import PairsPlan
-    from hylo_eval.evaluation.pilots import MeasuredNoise, Pilot
+    from hylo_eval.evaluation.comparing.pilots import MeasuredNoise, Pilot
 
 
 @click.command()
@@ -100,7 +100,7 @@ def _plans(options: Mapping[str, Any], pilot: Pilot | None) -> dict[str, PairsPl
 
 
 def _pilot(options: Mapping[str, Any]) -> Pilot:
-    from hylo_eval.evaluation.pilots import measure_pilot
+    from hylo_eval.evaluation.comparing.pilots import measure_pilot
 
     return measure_pilot(_evidence(options, "pilot"), options["metric"])
 
@@ -108,7 +108,7 @@ def _pilot(options: Mapping[str, Any]) -> Pilot:
 def _noise(options: Mapping[str, Any]) -> MeasuredNoise:
     """Measure the noise floor and put it on record, where gates at this split will find it."""
     from hylo_eval.cli.compare import keep_record
-    from hylo_eval.evaluation.pilots import measure_noise
+    from hylo_eval.evaluation.comparing.pilots import measure_noise
     from hylo_eval.report.documents import noise_document
 
     evidence = _evidence(options, "noise")
@@ -118,7 +118,7 @@ def _noise(options: Mapping[str, Any]) -> MeasuredNoise:
 
 
 def _evidence(options: Mapping[str, Any], name: str) -> PairedEvidence:
-    from hylo_eval.evaluation.pilots import read_pair
+    from hylo_eval.evaluation.comparing.pilots import read_pair
 
     traces = not options["log_only"]
     return read_pair(options[name], options["run_root"], allow=options["allow"], traces=traces)

@@ -16,7 +16,7 @@ from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
     from hylo_eval.compare.gate import GatePolicy
-    from hylo_eval.evaluation.race import RaceResult
+    from hylo_eval.evaluation.comparing.race import RaceResult
     from hylo_eval.report.sections import Section
 
 
@@ -59,7 +59,7 @@ def race(**options: Any) -> int:
     when it is better, 1 when the parent is, 3 when neither was shown, 2 for bad usage.
     """
     from hylo_eval.cli.gate import conclude
-    from hylo_eval.evaluation.gating import judge
+    from hylo_eval.evaluation.comparing.gating import judge
 
     if options["max_pairs"] is not None and options["max_pairs"] < 1:
         raise EvalError(f"--max-pairs must be at least 1, not {options['max_pairs']}", fix="--max-pairs 50, say")
@@ -81,7 +81,7 @@ def race(**options: Any) -> int:
 
 
 def _policy(options: dict[str, Any]) -> GatePolicy:
-    from hylo_eval.evaluation.gate_policy import make_policy
+    from hylo_eval.evaluation.comparing.gate_policy import make_policy
 
     names = ("alpha", "min_coverage", "agent_errors", "safety_must_not_rise")
     given = {name: options[name] for name in names if options[name] is not None}
@@ -95,9 +95,9 @@ def _seconds(options: dict[str, Any]) -> float | None:
 def _race(policy: GatePolicy, options: dict[str, Any]) -> RaceResult:
     from hylo_eval.cli.progress import Progress
     from hylo_eval.evaluation import making
+    from hylo_eval.evaluation.comparing.race import Racer, race
     from hylo_eval.evaluation.executor import close_agent
     from hylo_eval.evaluation.plan import plan_run
-    from hylo_eval.evaluation.race import Racer, race
     from hylo_eval.evaluation.stopping import StopRequest
 
     benchmark = find_benchmark(options["benchmark"])

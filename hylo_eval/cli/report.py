@@ -126,7 +126,7 @@ def _compare(
 ) -> tuple[str, tuple[Section, ...]]:
     from hylo_eval.compare.comparability import pair_evidence
     from hylo_eval.compare.summary import metric_of, summarise_binary
-    from hylo_eval.evaluation.comparing import read_evidence
+    from hylo_eval.evaluation.comparing.evidence import read_evidence
     from hylo_eval.report.documents import compare_document
     from hylo_eval.report.sections import binary_sections, difference_sentence
 

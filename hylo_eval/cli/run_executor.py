@@ -44,7 +44,7 @@ def make_executor(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest)
         refuse_elsewhere(recipe.env, "--workers 0 runs everything in this process")
         return _in_process(recipe, options, stop)
     from hylo_eval.evaluation.invocation import read_devices
-    from hylo_eval.evaluation.local_processes import LocalProcesses
+    from hylo_eval.evaluation.workers.local_processes import LocalProcesses
 
     return LocalProcesses(
         recipe,
@@ -76,7 +76,7 @@ def _in_process(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest) -
 
 
 def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:
-    from hylo_eval.evaluation.ray_actors import RayActors, RayOptions
+    from hylo_eval.evaluation.workers.ray_actors import RayActors, RayOptions
     from hylo_eval.interpreters.choosing import registered_for
 
     if options["workers"] < 1:
@@ -91,7 +91,7 @@ def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:
 
 def _limits(options: Mapping[str, Any]) -> Any:
     from hylo_eval.evaluation.invocation import read_deadlines
-    from hylo_eval.evaluation.worker_limits import WorkerLimits
+    from hylo_eval.evaluation.workers.limits import WorkerLimits
 
     return WorkerLimits(
         deadlines=read_deadlines(options["deadlines"]),

@@ -52,7 +52,7 @@ def write_markdown(options: Mapping[str, Any], title: str, sections: Iterable[Se
     target: Path | None = options["markdown"]
     if target is None:
         return
-    from hylo_eval.evaluation.comparison_records import write_report
+    from hylo_eval.evaluation.comparing.records import write_report
     from hylo_eval.report.markdown import render_markdown
 
     page = render_markdown(title, sections)

@@ -13,7 +13,7 @@ from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, percent, printable_line
 
 if TYPE_CHECKING:
-    from hylo_eval.evaluation.selection import Selection
+    from hylo_eval.evaluation.comparing.selection import Selection
 
 
 @click.command()
@@ -31,9 +31,9 @@ def select(**options: Any) -> int:
     The chosen agent then has one confirmation on heldout: ``hylo-eval gate … --confirms ID``. Ends with 3 when no run
     has enough coverage.
     """
-    from hylo_eval.evaluation.comparison_records import write_record
-    from hylo_eval.evaluation.selection import select as choose
-    from hylo_eval.evaluation.several_runs import rank_runs, read_runs
+    from hylo_eval.evaluation.comparing.records import write_record
+    from hylo_eval.evaluation.comparing.selection import select as choose
+    from hylo_eval.evaluation.comparing.several_runs import rank_runs, read_runs
     from hylo_eval.report.documents import run_document
     from hylo_eval.report.ranking import ranking_document, ranking_sections
 

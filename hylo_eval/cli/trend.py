@@ -33,7 +33,7 @@ def trend(**options: Any) -> int:
     Each version is compared with the one before and with a fixed baseline, so that a slow drift shows.
     """
     from hylo_eval.compare.checks import require_alpha
-    from hylo_eval.evaluation.trending import family_trend
+    from hylo_eval.evaluation.comparing.trending import family_trend
     from hylo_eval.report.trending import trend_document, trend_sections
 
     quiet = owns_output(options)
@@ -54,7 +54,7 @@ def trend(**options: Any) -> int:
     )
     parts = (found.steps, found.runs, found.baseline)
     if options["figure"] is not None:
-        from hylo_eval.evaluation.comparison_records import write_report
+        from hylo_eval.evaluation.comparing.records import write_report
         from hylo_eval.report.drawing import render
         from hylo_eval.report.trending import draw_trend
 

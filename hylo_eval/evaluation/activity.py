@@ -28,7 +28,7 @@ from hylo_eval.traces.files import write_atomically
 from hylo_eval.traces.layout import RunFolder
 
 if TYPE_CHECKING:
-    from hylo_eval.evaluation.supervisor import WorkerProcess
+    from hylo_eval.evaluation.workers.supervisor import WorkerProcess
 
 SCHEMA: Final = "hylo.activity/v0.1"
 REFRESH_SECONDS: Final = 1.0

@@ -25,7 +25,6 @@ from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.executor import Executor, InProcess, RunWatcher, Work
-from hylo_eval.evaluation.lost_episode import with_trace
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.preflight import check_arguments
 from hylo_eval.evaluation.recipe import RunSetup
@@ -33,6 +32,7 @@ from hylo_eval.evaluation.repeating import require_replicate
 from hylo_eval.evaluation.run_beginning import RunBeginning
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
+from hylo_eval.evaluation.workers.lost_episode import with_trace
 from hylo_eval.queue import RunQueue, State
 from hylo_eval.scoring.aggregate import ScoreSummary
 from hylo_eval.scoring.counts import SafetyInterventions, Steps

@@ -1,6 +1,6 @@
 """Runs episodes in this process, one env at a time; as a module, the process of a worker.
 
-``PYTHON -m hylo_eval.evaluation.worker`` is started by a supervisor (:mod:`hylo_eval.evaluation.worker_process`).
+``PYTHON -m hylo_eval.evaluation.worker`` is started by a supervisor (:mod:`hylo_eval.evaluation.workers.process`).
 """
 
 from __future__ import annotations
@@ -229,6 +229,6 @@ def make_worker(
 
 
 if __name__ == "__main__":
-    from hylo_eval.evaluation.worker_process import main
+    from hylo_eval.evaluation.workers.process import main
 
     main()

@@ -16,7 +16,7 @@ from hylo_eval.errors import cannot_read
 from hylo_eval.evallog.belonging import IMPORTED
 from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
-from hylo_eval.evaluation.comparing import UNKNOWN_RENDERER
+from hylo_eval.evaluation.comparing.evidence import UNKNOWN_RENDERER
 from hylo_eval.evaluation.manifest import write_manifest
 from hylo_eval.interpreters.own import hylo_version
 from hylo_eval.traces.layout import RunFolder

@@ -117,7 +117,7 @@ class QueueFile:
         if self._commits % _LOOK_AT_LOG_EVERY:
             return
         try:
-            length = os.stat(f"{self.path}-wal").st_size
+            length = self.path.with_name(f"{self.path.name}-wal").stat().st_size
         except OSError:  # the next look tells more
             return
         if length < _LONG_LOG_BYTES:

@@ -11,7 +11,7 @@ import attrs
 from hylo_core.errors import clean_text
 from hylo_eval.compare.agent_labels import settings_words
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.comparison_records import FOLDER, read_record, record_paths
+from hylo_eval.evaluation.comparing.records import FOLDER, read_record, record_paths
 from hylo_eval.run_index.folders import file_identity, index_name
 from hylo_eval.traces.layout import RunFolder
 

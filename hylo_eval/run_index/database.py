@@ -14,7 +14,7 @@ from typing import Any, Final
 import attrs
 
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.comparison_records import record_paths
+from hylo_eval.evaluation.comparing.records import record_paths
 from hylo_eval.run_index.comparisons import comparison_name, comparison_row, comparison_run_rows, read_comparison
 from hylo_eval.run_index.folders import FoundRun, file_identity, fingerprint, index_name, read_run, run_folders
 from hylo_eval.run_index.rows import TABLES, mean_rows, run_row, sample_rows, score_rows

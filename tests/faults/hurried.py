@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from hylo_eval.cli import main
-from hylo_eval.evaluation import lookahead
+from hylo_eval.evaluation.workers import lookahead
 from hylo_eval.queue import RunQueue, database
 
 if __name__ == "__main__":

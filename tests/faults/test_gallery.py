@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hylo_eval import read_trace
-from hylo_eval.evaluation.lost_episode import TOLD_TO_STOP
+from hylo_eval.evaluation.workers.lost_episode import TOLD_TO_STOP
 from hylo_eval.queue import Ending, State
 from tests.faults.disturbed import SHORT_DEADLINES, Disturbed
 

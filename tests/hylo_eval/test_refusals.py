@@ -27,8 +27,8 @@ ELSEWHERE = ("verify", "envs", "interpreters", "queue", "evallog", "run_index", 
 """Packages with refusals of their own words: reports of damage, and verdicts."""
 
 WITHIN = {
-    "activity", "executor", "local_processes", "lost_episode", "orphans", "phases", "ray_actors", "remote_worker", "seat",
-    "supervisor", "worker", "worker_limits", "worker_process",
+    "activity", "executor", "limits", "local_processes", "lost_episode", "orphans", "phases", "process", "ray_actors",
+    "remote_worker", "seat", "supervisor", "worker",
 }  # fmt: skip
 """Modules of `hylo_eval.evaluation` whose errors are between processes of one run."""
 

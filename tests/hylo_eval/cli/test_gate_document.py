@@ -16,7 +16,7 @@ import pytest
 
 from hylo_eval.compare.comparability import EXCEPTIONS
 from hylo_eval.compare.gate import GatePolicy
-from hylo_eval.evaluation.gate_policy import make_policy, read_policy
+from hylo_eval.evaluation.comparing.gate_policy import make_policy, read_policy
 
 REPOSITORY = Path(__file__).parents[3]
 TEXT = (REPOSITORY / "docs" / "gate.md").read_text(encoding="utf-8")

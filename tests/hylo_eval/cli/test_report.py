@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hylo_eval import read_evallog
-from hylo_eval.evaluation.ledger_files import read_ledger
+from hylo_eval.evaluation.comparing.ledger_files import read_ledger
 from hylo_eval.traces.reader import read_trace
 from tests.runs import edit_trace, keys, unfinish, unit, write_run
 

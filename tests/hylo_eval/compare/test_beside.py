@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hylo_eval.compare.beside import metrics_beside
 from hylo_eval.compare.comparability import pair_evidence
-from hylo_eval.evaluation.comparing import read_evidence
+from hylo_eval.evaluation.comparing.evidence import read_evidence
 from hylo_eval.traces.finding import find_run
 from tests.runs import keys, unit, write_run
 

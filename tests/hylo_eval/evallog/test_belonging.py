@@ -13,7 +13,7 @@ import pytest
 from hylo_eval import read_evallog
 from hylo_eval.evallog.belonging import foreign_members, refuse_foreign
 from hylo_eval.evallog.consistency import LogContradiction
-from hylo_eval.evaluation.comparing import read_evidence
+from hylo_eval.evaluation.comparing.evidence import read_evidence
 from hylo_eval.evaluation.grade_run import count_episodes
 from hylo_eval.evaluation.rescore_plan import plan_rescoring
 from hylo_eval.exchange.source import load_source

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from hylo_eval.evaluation.supervisor import WorkerProcess
+from hylo_eval.evaluation.workers.supervisor import WorkerProcess
 from tests.hylo_eval.evaluation.setups import setup
 
 _PREAMBLE = """

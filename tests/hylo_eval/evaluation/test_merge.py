@@ -108,7 +108,7 @@ def test_all_parts_make_the_run_they_are_parts_of(runs, tmp_path):
 
 def test_evidence_of_a_merged_run_is_accepted(runs, tmp_path):
     """Comparisons read every trace again and check it against log and manifest."""
-    from hylo_eval.evaluation.comparing import read_evidence
+    from hylo_eval.evaluation.comparing.evidence import read_evidence
 
     evidence = read_evidence(merge_runs(tmp_path, *runs[1]).result.run)
     assert evidence.faults == ()

@@ -12,7 +12,7 @@ import pytest
 from hylo_eval import EvalError
 from hylo_eval.compare.comparability import pair_evidence
 from hylo_eval.compare.summary import KNOWN_METRICS, summarise_binary
-from hylo_eval.evaluation.comparing import read_evidence
+from hylo_eval.evaluation.comparing.evidence import read_evidence
 from hylo_eval.report import figure
 from hylo_eval.report.drawing import render_svg
 from hylo_eval.report.figure import OUTCOMES, draw_comparison
