@@ -221,7 +221,7 @@ def find_task(benchmark: Benchmark, name: str, *, called: str = "") -> TaskSpec:
     """The task of an id, an unambiguous end of an id, or a position; ``called`` as in :func:`plan_run`.
 
     Raises:
-        EvalError: There is none; the text says which shipped benchmarks have it, or else suggests near names.
+        EvalError: There is none; the text says which shipped benchmarks have it, and suggests near names.
     """
     by_id = {task.id: task for task in benchmark.tasks}
     if name in by_id:
@@ -237,20 +237,18 @@ def find_task(benchmark: Benchmark, name: str, *, called: str = "") -> TaskSpec:
     ends = [task for task in benchmark.tasks if task.id.endswith(f"/{name}")]
     if len(ends) == 1:
         return ends[0]
-    if not ends:
-        _refuse_task_of_another(f"{benchmark.id!r} has no task {name!r}", name, benchmark, called)
-    known = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
-    hint = did_you_mean(name, known)
-    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=_show(benchmark, called))
+    near = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
+    raise _no_task(benchmark, name, near, called, others=() if ends else benchmarks_with_task(name))
 
 
-def _refuse_task_of_another(refusal: str, name: str, benchmark: Benchmark, called: str) -> None:
-    """Refuse a task that the benchmark lacks and a shipped one has: the task is right, and the benchmark is not."""
-    if others := benchmarks_with_task(name):
-        raise EvalError(
-            f"{refusal}; it is one of {', '.join(others)}",
-            fix=f"name {'that benchmark' if len(others) == 1 else 'one of these'} in place of {called or benchmark.id}",
-        )
+def _no_task(benchmark: Benchmark, name: str, near: Sequence[str], called: str, *, others: Sequence[str]) -> EvalError:
+    """The refusal of a task: it may be the right one of another benchmark, or a slip of this one's."""
+    held = f"; it is one of {', '.join(others)}" if others else ""
+    fix = f"name {'that benchmark' if len(others) == 1 else 'one of these'} in place of {called or benchmark.id}; or "
+    return EvalError(
+        f"{benchmark.id!r} has no task {name!r}{held}{did_you_mean(name, near)}",
+        fix=f"{fix if others else ''}{_show(benchmark, called)}",
+    )
 
 
 def _show(benchmark: Benchmark, called: str) -> str:
@@ -284,8 +282,8 @@ def _keyed(benchmark: Benchmark, key: str, split: str, called: str) -> TaskSpec:
     for other, others in benchmark.splits.items():
         if task is not None and seed in map(str, others):
             raise EvalError(f"split {split!r} has no instance {key!r}; it is in {other!r}", fix=f"--split {other}")
-    if task is None and task_id:
-        _refuse_task_of_another(f"{benchmark.id!r} has no task {task_id!r}", task_id, benchmark, called)
+    if task is None and (others := benchmarks_with_task(task_id)):
+        raise _no_task(benchmark, task_id, (), called, others=others)
     known = [f"{item.id}#{number}" for item in benchmark.tasks for number in seeds]
     raise EvalError(
         f"split {split!r} has no instance {key!r}{did_you_mean(key, known[:2000])}",
