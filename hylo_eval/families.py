@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
@@ -56,6 +56,21 @@ class Place:
 
 
 @attrs.frozen(kw_only=True)
+class Switch:
+    """An option of an environment with which its observations hold more.
+
+    Attributes:
+        option: Its name; true is on.
+        shows: What they hold then: ``cameras``, or ``privileged`` for states that a real robot could not know.
+        on: Whether it is on where it is not given.
+    """
+
+    option: str
+    shows: Literal["cameras", "privileged"]
+    on: bool = False
+
+
+@attrs.frozen(kw_only=True)
 class Family:
     """A family of environments.
 
@@ -77,6 +92,7 @@ class Family:
             others are no condition of its runs.
         places: Options that say where something lies on this machine: with what lies there on record among the
             versions, the place is no condition of a run.
+        switches: Options with which its environment observes more.
     """
 
     name: str
@@ -92,6 +108,7 @@ class Family:
     apart: bool = False
     base: tuple[str, ...] = BASE_PACKAGES
     places: tuple[Place, ...] = ()
+    switches: tuple[Switch, ...] = ()
 
     @property
     def install(self) -> str:
@@ -165,6 +182,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
             "libero_90",
         ),
         check="hylo_eval.envs.libero.factory:check_task",
+        switches=(Switch(option="privileged", shows="privileged", on=True), Switch(option="cameras", shows="cameras")),
     ),
     Family(
         name="robocasa",
@@ -190,6 +208,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         check="hylo_eval.envs.robocasa.factory:check_task",
         apart=True,
         places=(Place(option="assets", version="robocasa-assets", variable="HYLO_ROBOCASA_ASSETS"),),
+        switches=(Switch(option="privileged", shows="privileged"), Switch(option="cameras", shows="cameras")),
     ),
 )
 """Every family that has a short name."""

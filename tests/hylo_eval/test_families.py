@@ -1,5 +1,6 @@
 """The table of families agrees with packaging, with the plug-ins and with the shipped benchmarks."""
 
+import inspect
 import sys
 import tomllib
 from pathlib import Path
@@ -133,3 +134,11 @@ def test_the_variable_of_a_place_is_the_one_that_the_family_reads():
     """It stands in the table so that a fix can name it without importing the family."""
     (place,) = families.places_of("robocasa")
     assert (place.variable, place.version) == (ASSETS_VARIABLE, ASSETS)
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family.switches], ids=lambda family: family.name)
+def test_a_switch_is_an_option_of_the_factory_with_that_default(family):
+    """The table says what the factory says, so that asking it loads no factory."""
+    parameters = inspect.signature(plugins.load("envs", family.name)).parameters
+    for switch in family.switches:
+        assert parameters[switch.option].default is switch.on
