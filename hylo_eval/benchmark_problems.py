@@ -6,7 +6,8 @@ anywhere, and looking at it must not run it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, cast
@@ -18,6 +19,8 @@ from hylo_eval.benchmarks import ENV, ENV_OPTIONS, env_of, parse_benchmark, read
 from hylo_eval.envs.protocol import BENCHMARK_FOLDER
 from hylo_eval.errors import EnvError, EvalError
 
+_SHOWN_PATHS: Final = 3
+"""Key paths that are listed of a problem that many tasks have."""
 _REQUIRED: Final = ("id", "version", ENV, "tasks", "splits")
 _MINIMAL_TASK: Final[Mapping[str, Any]] = {
     "id": "task",
@@ -56,6 +59,55 @@ def benchmark_problems(path: Path) -> tuple[HyloError, ...]:
         return (*(found or (whole,)), *_family_problems(document.get(ENV), _whole_tasks(document), path))
     env, _ = env_of(benchmark)
     return (*_env_problems(benchmark, source), *_family_problems(env, enumerate(benchmark.tasks), path))
+
+
+class TaskRefused(ContractError):
+    """A task that its family refuses.
+
+    Attributes:
+        task: Its id, which the reason may name.
+    """
+
+    def __init__(self, reason: str, *, path: str = "", source: str = "", task: str = "") -> None:
+        self.task = task
+        super().__init__(reason, path=path, source=source)
+
+    @property
+    def shared_reason(self) -> str:
+        """The reason as it reads of every task that is refused for the same."""
+        name = repr(self.task)
+        if not self.task:
+            return self.reason
+        return self.reason.replace(f"task {name}", "the task").replace(name, "the task")
+
+
+def problem_sentences(problems: Sequence[ContractError]) -> tuple[str, ...]:
+    """Each problem as a sentence; what several tasks have in common is said once, with the first key paths.
+
+    Args:
+        problems: Of one file, as :func:`benchmark_problems` finds them.
+    """
+    alike: dict[tuple[str, str], list[ContractError]] = {}
+    for problem in problems:
+        alike.setdefault((_of_any_task(problem.path), _shared_reason(problem)), []).append(problem)
+    return tuple(_sentence(found) for found in alike.values())
+
+
+def _sentence(alike: Sequence[ContractError]) -> str:
+    first = alike[0]
+    if len(alike) == 1:
+        return str(first)
+    paths = ", ".join(problem.path for problem in alike[:_SHOWN_PATHS])
+    more = f" and {len(alike) - _SHOWN_PATHS} more" if len(alike) > _SHOWN_PATHS else ""
+    return f"{first.source}: {len(alike)} tasks, {paths}{more}: {_shared_reason(first)}"
+
+
+def _of_any_task(path: str) -> str:
+    return re.sub(r"^tasks\[\d+\]", "tasks[]", path)
+
+
+def _shared_reason(problem: ContractError) -> str:
+    return problem.shared_reason if isinstance(problem, TaskRefused) else problem.reason
 
 
 def _member_problems(document: Mapping[str, Any], source: str) -> Iterator[ContractError]:
@@ -146,4 +198,4 @@ def _family_problems(env: object, tasks: Iterable[tuple[int, TaskSpec]], path: P
             check(task, str(path.parent))
         except EnvError as error:
             reason = f"{error.message} (fix: {error.fix})" if error.fix else error.message
-            yield ContractError(reason, path=f"tasks[{index}]", source=str(path))
+            yield TaskRefused(reason, path=f"tasks[{index}]", source=str(path), task=task.id)

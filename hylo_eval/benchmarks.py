@@ -40,6 +40,19 @@ def benchmark_files() -> dict[str, Path]:
     return files
 
 
+def benchmarks_with_task(name: str) -> tuple[str, ...]:
+    """The aliases of the shipped benchmarks that have a task of that id, or of an id that ends in ``/name``.
+
+    Reads the definitions and builds none: it is asked where something is refused.
+    """
+    found: list[str] = []
+    for alias, path in benchmark_files().items():
+        ids = [str(task["id"]) for task in read_benchmark_file(path)["tasks"]]
+        if any(task_id == name or task_id.endswith(f"/{name}") for task_id in ids):
+            found.append(alias)
+    return tuple(found)
+
+
 def find_benchmark(name: str) -> Benchmark:
     """The benchmark of an alias, a path or a reference.
 

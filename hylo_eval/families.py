@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
@@ -18,6 +18,10 @@ from hylo_eval.installing import install_apart, install_command
 
 if TYPE_CHECKING:
     from hylo_eval.plugins import Kind, Plugin
+
+
+BASE_PACKAGES: Final = ("numpy", "scipy", "gymnasium", "mujoco", "torch")
+"""Packages whose versions are told of every interpreter, where they are there."""
 
 
 @attrs.frozen
@@ -52,6 +56,21 @@ class Place:
 
 
 @attrs.frozen(kw_only=True)
+class Switch:
+    """An option of an environment with which its observations hold more.
+
+    Attributes:
+        option: Its name; true is on.
+        shows: What they hold then: ``cameras``, or ``privileged`` for states that a real robot could not know.
+        on: Whether it is on where it is not given.
+    """
+
+    option: str
+    shows: Literal["cameras", "privileged"]
+    on: bool = False
+
+
+@attrs.frozen(kw_only=True)
 class Family:
     """A family of environments.
 
@@ -69,10 +88,11 @@ class Family:
         check: Reference of ``check(task, folder)`` that raises an ``EnvError`` where a task cannot be one of this
             family, the benchmark file being in ``folder``; imports no simulator. Empty where only the simulator knows.
         apart: Whether its packages go with no other family's, so that it lives in an interpreter of its own.
-        without: Distributions that stand in the record of many interpreters and take no part in what this family
-            simulates: their versions are no condition of its runs.
+        base: Which of the packages told of every interpreter take part in what it simulates: the versions of the
+            others are no condition of its runs.
         places: Options that say where something lies on this machine: with what lies there on record among the
             versions, the place is no condition of a run.
+        switches: Options with which its environment observes more.
     """
 
     name: str
@@ -86,8 +106,9 @@ class Family:
     benchmarks: tuple[str, ...] = ()
     check: str = ""
     apart: bool = False
-    without: tuple[str, ...] = ()
+    base: tuple[str, ...] = BASE_PACKAGES
     places: tuple[Place, ...] = ()
+    switches: tuple[Switch, ...] = ()
 
     @property
     def install(self) -> str:
@@ -95,16 +116,16 @@ class Family:
         return install_apart(self.name) if self.apart else install_command(f"hylo-eval[{self.extra}]")
 
 
-_NO_SIMULATOR: Final = ("mujoco", "scipy")
-"""What a family without a simulator does not use, wherever else it is installed."""
+_NO_SIMULATOR: Final = ("numpy", "gymnasium", "torch")
+"""What a family without a simulator rests on, and an agent beside it in the same interpreter."""
 
 FAMILIES: Final[tuple[Family, ...]] = (
-    Family(name="reach", agents=("reach-scripted",), check="hylo_eval.envs.reach:check_task", without=_NO_SIMULATOR),
+    Family(name="reach", agents=("reach-scripted",), check="hylo_eval.envs.reach:check_task", base=_NO_SIMULATOR),
     Family(name="gymnasium"),
     Family(
         name="response",
         agents=("response-scripted",),
-        without=_NO_SIMULATOR,
+        base=_NO_SIMULATOR,
         freeze="hylo_eval.response_benchmarks.tabletop:freeze",
         benchmarks=("response_tabletop",),
     ),
@@ -161,6 +182,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
             "libero_90",
         ),
         check="hylo_eval.envs.libero.factory:check_task",
+        switches=(Switch(option="privileged", shows="privileged", on=True), Switch(option="cameras", shows="cameras")),
     ),
     Family(
         name="robocasa",
@@ -186,6 +208,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
         check="hylo_eval.envs.robocasa.factory:check_task",
         apart=True,
         places=(Place(option="assets", version="robocasa-assets", variable="HYLO_ROBOCASA_ASSETS"),),
+        switches=(Switch(option="privileged", shows="privileged"), Switch(option="cameras", shows="cameras")),
     ),
 )
 """Every family that has a short name."""
@@ -226,14 +249,15 @@ def find_family(env: str) -> Family | None:
 
 
 def simulating_versions(env: str, versions: Mapping[str, str]) -> dict[str, str]:
-    """The versions that are a condition of what an environment simulates: all, but for what its family does not use.
+    """The versions that are a condition of what an environment simulates: of the base packages those its family uses.
 
     Args:
         env: Alias or reference of the environment; of somebody else's all versions are kept.
         versions: Distribution or asset -> version.
     """
     family = find_family(env)
-    return {name: version for name, version in versions.items() if family is None or name not in family.without}
+    beside = set[str]() if family is None else {*BASE_PACKAGES} - {*family.base}
+    return {name: version for name, version in versions.items() if name not in beside}
 
 
 def without_places(env: str, options: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:

@@ -13,7 +13,10 @@ from hylo_eval.cli.terminal import console, print_hanging, print_table, printabl
 from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hylo_core.benchmark import Benchmark
+    from hylo_core.errors import HyloError
     from hylo_core.task import TaskSpec
     from hylo_eval.benchmark_changes import Change
 
@@ -64,12 +67,8 @@ def validate(*, files: tuple[Path, ...], as_json: bool) -> int:
         }
         click.echo(json.dumps({"valid": not any(problems.values()), "files": listed}, indent=2))
     else:
-        out = console()
         for path, found in problems.items():
-            for problem in found:
-                out.print(printable(str(problem)))
-            if not found:
-                out.print(f"{printable(path)}: valid")
+            _print_problems(path, found)
     return EXIT_USAGE if any(problems.values()) else 0
 
 
@@ -223,6 +222,20 @@ def import_responses(
     for path in write_frozen([made], output, as_folder=False):
         click.echo(f"{path}: {len(made.tasks)} questions")
     return 0
+
+
+def _print_problems(path: str, found: Sequence[HyloError]) -> None:
+    """What is wrong in a file, each thing once; that it cannot be read at all is a refusal as of any command."""
+    from hylo_core.errors import ContractError
+    from hylo_eval.benchmark_problems import problem_sentences
+
+    for error in found:
+        if not isinstance(error, ContractError):
+            console(stderr=True).print(f"error: {printable(str(error))}")
+    for sentence in problem_sentences([error for error in found if isinstance(error, ContractError)]):
+        console().print(printable(sentence))
+    if not found:
+        console().print(f"{printable(path)}: valid")
 
 
 def _with_env(found: Benchmark) -> dict[str, Any]:

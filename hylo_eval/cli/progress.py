@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 from hylo_eval.cli.terminal import console, printable_line
-from hylo_eval.errors import QueueError
+from hylo_eval.errors import EvalError, QueueError
+from hylo_eval.traces.manifest import read_manifest
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
@@ -41,6 +43,7 @@ class RunDisplay:
         self._run: RunFolder | None = None
         self._queue: RunQueue | None = None
         self._tally: Any = None
+        self._manifest: dict[str, Any] = {}
         self._shown: RunStatus | None = None
         out = console(stderr=True, wrap=True)
         if out.is_terminal and not quiet:
@@ -55,6 +58,9 @@ class RunDisplay:
         self._run, self._queue = run, queue
         if not self._quiet:
             self._count(queue)
+            # Its settings stand in the display; a run goes on without them.
+            with contextlib.suppress(EvalError):
+                self._manifest = read_manifest(run.manifest)
 
     def settled(self, attempt: Attempt) -> None:
         """As the protocol says."""
@@ -111,6 +117,7 @@ class RunDisplay:
         return RunStatus(
             run=run,
             config=queue.config,
+            manifest=self._manifest,
             counts=counts,
             tally=self._tally,
             processes=(Presently(activity=activity, presence=Presence.WORKING),),

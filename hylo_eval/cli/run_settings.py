@@ -19,7 +19,12 @@ def settings_line(manifest: Mapping[str, Any]) -> str:
     Args:
         manifest: As it stands in the run folder or in its log; untrusted, so what is of another kind is left out.
     """
-    return f"settings: {', '.join(_settings(manifest)) or 'as the benchmark defines them'}"
+    return f"settings: {differing_settings(manifest) or 'as the benchmark defines them'}"
+
+
+def differing_settings(manifest: Mapping[str, Any]) -> str:
+    """The settings that differ from the benchmark's definition, between commas; empty where none does."""
+    return ", ".join(_settings(manifest))
 
 
 def _settings(manifest: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from hylo_eval.cli.run_settings import differing_settings
 from hylo_eval.cli.terminal import percent, print_table, printable_line
 from hylo_eval.evaluation.activity import Presence
 from hylo_eval.evaluation.status import root_option
@@ -52,6 +53,8 @@ def blocks(status: RunStatus) -> Iterator[str | Rows]:
         f"agent {status.described('agent', 'name')} {status.described('agent', 'version')}"
         f"{_shard(status)}"
     )
+    if said := differing_settings(status.manifest):
+        yield f"settings: {said}"
     yield _counts(status)
     yield from _working(status)
     if said := stand_in_sentence("the run", status.versions):

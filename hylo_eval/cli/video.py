@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from hylo_eval.video.reading import VideoFile
 
     Recorded = tuple[EpisodeRecord, VideoFile]
+
+_NOT_BELIEVED: Final = "trace changed"
+"""What stands for the outcome of an episode whose trace is not the one on record."""
 
 
 @click.command()
@@ -46,10 +49,20 @@ def video(**options: Any) -> int:
         raise EvalError("--output changes nothing without --grid", fix="leave it out, or say --grid")
     record = read_run(find_run(options["run"], options["run_root"]))
     found = _videos(record, options)
+    doubts = _doubts(found)
     if not options["grid"]:
-        rows = [(item.key, _outcome(item), file.camera, str(file.path)) for item, file in found]
+        rows = [
+            (item.key, _NOT_BELIEVED if item.key in doubts else _outcome(item), file.camera, str(file.path))
+            for item, file in found
+        ]
         print_table(console(), ("episode", "outcome", "camera", "file"), rows)
         return 0
+    found = [(item, file) for item, file in found if item.key not in doubts]
+    if not found:
+        raise EvalError(
+            f"none of these videos is shown: no trace of {record.run_id} is the one that was recorded",
+            fix="hylo-eval rescore says what was changed; restore the run folder from where it was copied",
+        )
     for camera in sorted({file.camera for _, file in found}):
         _write(record, camera, [pair for pair in found if pair[1].camera == camera], options["output"])
     return 0
@@ -78,6 +91,17 @@ def _videos(record: RunRecord, options: dict[str, Any]) -> Sequence[Recorded]:
         )
     what = "video of an episode without success" if options["failures"] and recorded else "video"
     raise EvalError(f"the run {record.run_id} has no {what}", fix="record some: hylo-eval run … --video all")
+
+
+def _doubts(found: Sequence[Recorded]) -> Mapping[str, str]:
+    """Why the videos of an episode show nothing that is on record, by its key; said on standard error."""
+    from hylo_eval.report.recorded import why_not_believed
+
+    episodes = {item.key: item for item, _ in found}
+    doubts = {key: why for key, item in episodes.items() if (why := why_not_believed(item))}
+    for key, why in doubts.items():
+        console(stderr=True).print(printable_line(f"{key}: nothing vouches for its videos: {why}"))
+    return doubts
 
 
 def _outcome(episode: EpisodeRecord) -> str:

@@ -11,6 +11,7 @@ import attrs
 
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.phases import Deadlines
+from hylo_eval.families import places_of
 from hylo_eval.numerals import is_plain_number
 from hylo_eval.options import NOT_RECORDED, on_record, split_pairs
 from hylo_eval.suggest import did_you_mean
@@ -73,22 +74,38 @@ def resumed(options: Mapping[str, Any], given: Collection[str]) -> dict[str, Any
                 f"it was run in repetitions: name one, {run_id}-r1, or repeat its whole command with --run-id {run_id}"
             )
         raise EvalError(f"there is no run {run_id!r} in {run_root}{did_you_mean(run_id, known)}", fix=fix)
-    invocation = read_manifest(folder.manifest).get("invocation")
+    manifest = read_manifest(folder.manifest)
+    invocation = manifest.get("invocation")
     if not isinstance(invocation, dict):
         raise EvalError(
             f"the manifest of {run_id!r} does not say how the run was called",
             fix=f"repeat its command with --run-id {run_id}",
         )
     stored = _checked(cast("dict[str, Any]", invocation), folder.manifest)
+    stored["env_arg"] = {**stored.get("env_arg", {}), **_last_places(manifest, folder.manifest)}
     kept = {name: value for name, value in stored.items() if name not in given}
     for name, flag in _PAIRS.items():
         own = split_pairs(options[name], flag)
-        pairs = {**cast("dict[str, Any]", stored.get(name, {})), **own}
+        pairs = {**cast("dict[str, str]", stored.get(name, {})), **own}
         for key, value in pairs.items():
             if value == NOT_RECORDED:
                 raise EvalError(f"{flag} {key} is a secret and was not written down", fix=f"{flag} {key}=…")
         kept[name] = tuple(f"{key}={value}" for key, value in pairs.items())
     return {**options, **kept, "run_id": run_id, "run_root": run_root}
+
+
+def _last_places(manifest: Mapping[str, Any], path: Path) -> dict[str, str]:
+    """Where the run last found what may lie elsewhere each time; what lies there is checked as ever."""
+    env, sessions = manifest.get("env"), manifest.get("continued")
+    ref = cast("Mapping[str, Any]", env).get("ref") if isinstance(env, Mapping) else None
+    names = {place.option for place in places_of(ref if isinstance(ref, str) else "")}
+    found: dict[str, str] = {}
+    for session in cast("list[Any]", sessions) if names and isinstance(sessions, list) else ():
+        invocation = cast("Mapping[str, Any]", session).get("invocation") if isinstance(session, Mapping) else None
+        if isinstance(invocation, dict):
+            given = _checked(cast("dict[str, Any]", invocation), path).get("env_arg", {})
+            found |= {name: value for name, value in given.items() if name in names}
+    return found
 
 
 def _checked(invocation: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import orjson
 
 from hylo_core.canonical import digest
 from hylo_core.frozen import thaw
-from hylo_eval.families import find_family, simulating_versions, without_places
-from hylo_eval.interpreters.looking import BASE_PACKAGES, packages_of
+from hylo_eval.families import BASE_PACKAGES, find_family, simulating_versions, without_places
+from hylo_eval.interpreters.looking import packages_of
 from hylo_eval.interpreters.own import hylo_version, source_digest
 from hylo_eval.interpreters.probe import installed_versions
 from hylo_eval.traces.files import write_atomically

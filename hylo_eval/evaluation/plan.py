@@ -16,6 +16,7 @@ from hylo_core.canonical import digest
 from hylo_core.frozen import FrozenMapping
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import BenchmarkRef
+from hylo_eval.benchmarks import benchmarks_with_task
 from hylo_eval.errors import EvalError
 from hylo_eval.suggest import did_you_mean
 
@@ -220,7 +221,7 @@ def find_task(benchmark: Benchmark, name: str, *, called: str = "") -> TaskSpec:
     """The task of an id, an unambiguous end of an id, or a position; ``called`` as in :func:`plan_run`.
 
     Raises:
-        EvalError: There is none; the text suggests near names.
+        EvalError: There is none; the text says which shipped benchmarks have it, and suggests near names.
     """
     by_id = {task.id: task for task in benchmark.tasks}
     if name in by_id:
@@ -236,9 +237,18 @@ def find_task(benchmark: Benchmark, name: str, *, called: str = "") -> TaskSpec:
     ends = [task for task in benchmark.tasks if task.id.endswith(f"/{name}")]
     if len(ends) == 1:
         return ends[0]
-    known = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
-    hint = did_you_mean(name, known)
-    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=_show(benchmark, called))
+    near = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
+    raise _no_task(benchmark, name, near, called, others=() if ends else benchmarks_with_task(name))
+
+
+def _no_task(benchmark: Benchmark, name: str, near: Sequence[str], called: str, *, others: Sequence[str]) -> EvalError:
+    """The refusal of a task: it may be the right one of another benchmark, or a slip of this one's."""
+    held = f"; it is one of {', '.join(others)}" if others else ""
+    fix = f"name {'that benchmark' if len(others) == 1 else 'one of these'} in place of {called or benchmark.id}; or "
+    return EvalError(
+        f"{benchmark.id!r} has no task {name!r}{held}{did_you_mean(name, near)}",
+        fix=f"{fix if others else ''}{_show(benchmark, called)}",
+    )
 
 
 def _show(benchmark: Benchmark, called: str) -> str:
@@ -272,6 +282,8 @@ def _keyed(benchmark: Benchmark, key: str, split: str, called: str) -> TaskSpec:
     for other, others in benchmark.splits.items():
         if task is not None and seed in map(str, others):
             raise EvalError(f"split {split!r} has no instance {key!r}; it is in {other!r}", fix=f"--split {other}")
+    if task is None and (others := benchmarks_with_task(task_id)):
+        raise _no_task(benchmark, task_id, (), called, others=others)
     known = [f"{item.id}#{number}" for item in benchmark.tasks for number in seeds]
     raise EvalError(
         f"split {split!r} has no instance {key!r}{did_you_mean(key, known[:2000])}",

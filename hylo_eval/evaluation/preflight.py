@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import signature
 from typing import Any
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import describe
 from hylo_core.errors import describe_error
-from hylo_core.refs import load_ref
 from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
 from hylo_core.task import TaskSpec
 from hylo_core.trace import AgentInfo
@@ -19,6 +17,7 @@ from hylo_eval.errors import AgentError, EnvError, EvalError
 from hylo_eval.evaluation.manifest import describe_interpreter, describe_safety
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Worker
+from hylo_eval.families import find_family
 from hylo_eval.safety.protocol import begin_filters
 
 
@@ -139,22 +138,16 @@ def refuse_mismatch(differences: Sequence[SpecDifference], agent: AgentSpec, env
 
 def _observing_more(wrong: Sequence[SpecDifference], agent: AgentSpec, env_ref: Mapping[str, Any]) -> str:
     """The options with which the environment shows what the agent misses; empty where none would, or more is wrong."""
-    by_option = {
+    family = find_family(str(env_ref.get("ref", "")))
+    if family is None:
+        return ""
+    options: Mapping[str, Any] = env_ref.get("options", {})
+    shown = {
         "privileged": {f"state.{item.name}" for item in agent.state if item.privileged},
         "cameras": {f"cameras.{item.name}" for item in agent.cameras},
     }
+    off = [switch for switch in family.switches if not options.get(switch.option, switch.on)]
     missing = {difference.path for difference in wrong}
-    needed = [name for name, paths in by_option.items() if paths & missing]
-    if not missing <= set().union(*by_option.values()) or not all(_is_off(name, env_ref) for name in needed):
+    if not missing <= set[str]().union(*(shown[switch.shows] for switch in off)):
         return ""
-    return " ".join(f"--env-arg {name}=true" for name in needed)
-
-
-def _is_off(name: str, env_ref: Mapping[str, Any]) -> bool:
-    """Whether the env's factory has a switch of that name, which is off."""
-    ref = str(env_ref.get("ref", ""))
-    if not ref:
-        return False
-    switch = signature(load_ref(ref)).parameters.get(name)
-    options: Mapping[str, Any] = env_ref.get("options", {})
-    return switch is not None and options.get(name, switch.default) is False
+    return " ".join(f"--env-arg {switch.option}=true" for switch in off if shown[switch.shows] & missing)

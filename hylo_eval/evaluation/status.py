@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import attrs
 
-from hylo_core.errors import HyloError, describe_error
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.activity import Activity, Presence, presence, read_activities
 from hylo_eval.evaluation.orphans import Orphan, list_candidates, orphans_among
@@ -34,6 +33,7 @@ class RunStatus:
     Attributes:
         run: The run folder.
         config: What it is, as its queue has it; anybody may have written it.
+        manifest: What its manifest says of how it was called; empty where nobody looked, or it cannot be read.
         counts: Episodes by state.
         tally: What the attempts have come to.
         processes: Those that say they work on it, by when they began.
@@ -50,6 +50,7 @@ class RunStatus:
     processes: Sequence[Presently] = ()
     leases: Sequence[Lease] = ()
     orphans: Sequence[Orphan] | None = None
+    manifest: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     faults: Sequence[str] = ()
     now: float
 
@@ -123,6 +124,7 @@ def read_status(run: RunFolder) -> RunStatus:
         leases = queue.leases()
         attempts = list(queue.attempts())
         counts, config = queue.counts(), queue.config
+    manifest, manifest_faults = _read_manifest(run)
     processes = [Presently(activity=item, presence=presence(item, machine)) for item in activities]
     working = {item.activity.holder.id for item in processes if item.presence is not Presence.GONE}
     gone = {item.activity.holder.id for item in processes if item.presence is Presence.GONE}
@@ -140,7 +142,8 @@ def read_status(run: RunFolder) -> RunStatus:
         processes=processes,
         leases=leases,
         orphans=orphans,
-        faults=(*faults, *_manifest_faults(run)),
+        manifest=manifest,
+        faults=(*faults, *manifest_faults),
         now=machine.wall_seconds(),
     )
 
@@ -197,12 +200,12 @@ def _trace_of(attempt: Attempt) -> str:
     return f"episodes/{episode_id(attempt.key, attempt.attempt)}.jsonl"
 
 
-def _manifest_faults(run: RunFolder) -> list[str]:
+def _read_manifest(run: RunFolder) -> tuple[Mapping[str, Any], list[str]]:
+    """The manifest, or what is wrong with it."""
     try:
-        read_manifest(run.manifest)
-    except HyloError as error:
-        return [error.message if isinstance(error, EvalError) else describe_error(error)]
-    return []
+        return read_manifest(run.manifest), []
+    except EvalError as error:
+        return {}, [error.message]
 
 
 def root_option(run: RunFolder) -> str:

@@ -19,7 +19,7 @@ from hylo_core.errors import clean_text
 from hylo_eval import plugins
 from hylo_eval.child import ChildOutcome, run_child
 from hylo_eval.errors import EvalError
-from hylo_eval.families import FAMILIES, Family, family_availability
+from hylo_eval.families import BASE_PACKAGES, FAMILIES, Family, family_availability
 from hylo_eval.installing import install_apart, install_command
 from hylo_eval.interpreters import probe
 from hylo_eval.interpreters.own import checkout, hylo_version, is_own, safe_path, source_digest
@@ -29,8 +29,6 @@ DEADLINE_SECONDS: Final = 60.0
 """Starting Python from a cold network disk takes a while; more than this is no answer."""
 
 LEAST_PYTHON: Final = (3, 11)
-BASE_PACKAGES: Final = ("numpy", "scipy", "gymnasium", "mujoco", "torch")
-"""Packages whose versions are told of every interpreter, where they are there."""
 
 _VERSION: Final = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}")
 _MAX_ANSWER_BYTES: Final = 1024 * 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -53,13 +53,15 @@ def fit_films(
 ) -> dict[Place, list[Film]]:
     """The videos of all episodes: of the chosen ones in the page, in their order, as long as there is room.
 
+    An episode whose trace is not the one on record has none: nothing vouches that they show what was recorded.
+
     Args:
         runs: What the page is about.
         chosen: Whose videos may be in it.
         room: Bytes that the page may grow by.
         page: Where it will lie; None for a server that has ``videos/<file>``, which puts none into the page.
     """
-    recorded = [find_videos(run.record.folder) for run in runs]
+    recorded = [_vouched(run) for run in runs]
     everything = [(place, index) for place, run in enumerate(runs) for index in range(len(run.episodes))]
     links = {
         (place, index): [_linked(video, page) for video in recorded[place][episode]]
@@ -77,6 +79,12 @@ def fit_films(
                 room -= len(film.content) + len(film.sheet) + _OVERHEAD
                 links[place, index][number] = attrs.evolve(film, link=links[place, index][number].link)
     return links
+
+
+def _vouched(run: RunSummary) -> Mapping[str, tuple[VideoFile, ...]]:
+    changed = {episode.record.episode_id for episode in run.changed}
+    found = find_videos(run.record.folder)
+    return {episode_id: videos for episode_id, videos in found.items() if episode_id not in changed}
 
 
 def _linked(video: VideoFile, page: Path | None) -> Film:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hylo_core.trace import EpisodeTrace
+from hylo_eval.errors import TraceError
 from hylo_eval.report.run_record import EpisodeRecord
 from hylo_eval.traces.reader import read_trace
 
@@ -28,6 +29,17 @@ def read_with_changes(
     """
     trace = read_trace(path, digests="trace" if record.trace_sha256 else "behaviour", by_column=by_column)
     return trace, changes_of(record, trace)
+
+
+def why_not_believed(record: EpisodeRecord) -> str:
+    """Why nothing of an episode is shown as what was recorded, in words; empty where its trace is the one on record."""
+    if record.trace is None:
+        return "its trace is not there"
+    try:
+        _, changes = read_with_changes(record, record.trace, by_column=True)
+    except TraceError as error:
+        return f"{error.path.name}: {error.reason}"
+    return "; ".join(changes)
 
 
 def changes_of(record: EpisodeRecord, trace: EpisodeTrace) -> tuple[str, ...]:

@@ -280,6 +280,13 @@ def test_a_run_is_resumed_from_elsewhere_and_on_a_copy_of_its_assets(kitchen: Ki
         done = elsewhere.hylo(*resume, *more, HYLO_ROBOCASA_ASSETS="")
         assert done.code == 0, done.err
         assert "nothing was run" in done.err
+    # The first place is gone; the last is remembered.
+    kitchen.assets.rename(kitchen.folder / "gone")
+    try:
+        again = kitchen.hylo(*resume, HYLO_ROBOCASA_ASSETS="")
+    finally:
+        (kitchen.folder / "gone").rename(kitchen.assets)
+    assert again.code == 0, again.err
     (elsewhere.folder / "copy" / "more.txt").write_text("another tree")
     others = elsewhere.hylo(*resume, "--env-arg", "assets=copy")
     assert others.code == 2

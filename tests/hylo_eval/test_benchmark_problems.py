@@ -2,7 +2,7 @@
 
 import pytest
 
-from hylo_eval.benchmark_problems import benchmark_problems
+from hylo_eval.benchmark_problems import benchmark_problems, problem_sentences
 from hylo_eval.benchmarks import benchmark_files
 
 GOOD = """
@@ -168,6 +168,42 @@ def test_nothing_a_file_names_is_imported(problems, tmp_path, monkeypatch):
     assert (
         problems(GOOD.replace('"reach"', '"hostile_module:Env"').replace("[splits]", "[env_options]\na = 1\n[splits]"))
         == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ((), []),
+        ((("max_steps = 5", "max_steps = 0"),), ["2 tasks, tasks[0].max_steps, tasks[1].max_steps: must be at least"]),
+        ((("0.02", "-0.02"),), ["2 tasks, tasks[0], tasks[1]: param 'tolerance_m' of the task must be positive"]),
+        ((("[0.3,", "['x',"),), ["2 tasks, tasks[0], tasks[1]: param 'goal_m' of the task must be 3 numbers, not"]),
+        (
+            (("max_steps = 5", "max_steps = 0"), ('version = "1"\ninstr', "version = 1\ninstr")),
+            ["2 tasks, tasks[0].version, tasks[1].version: must be text", "2 tasks, tasks[0].max_steps, tasks[1].max"],
+        ),
+    ],
+)
+def test_what_two_tasks_have_in_common_is_one_sentence(tmp_path, changes, said):
+    """Without their names, which the key paths stand for; other problems keep sentences of their own."""
+    text = GOOD + GOOD[GOOD.index("[[tasks]]") :].replace('"t"', '"u"')
+    for change in changes:
+        text = text.replace(*change)
+    path = tmp_path / "benchmark.toml"
+    path.write_text(text, encoding="utf-8")
+    found = problem_sentences(benchmark_problems(path))
+    assert len(found) == len(said)
+    assert all(line.startswith(f"{path}: {start}") for line, start in zip(found, said, strict=True))
+
+
+def test_the_same_fault_with_another_value_is_another_problem(tmp_path):
+    """Each is as it was: two sentences, with the name of the task where the family gives it."""
+    text = GOOD.replace("0.02", "-0.02") + GOOD[GOOD.index("[[tasks]]") :].replace('"t"', '"u"').replace("0.02", "-0.5")
+    path = tmp_path / "benchmark.toml"
+    path.write_text(text, encoding="utf-8")
+    assert problem_sentences(benchmark_problems(path)) == (
+        f"{path}: tasks[0]: param 'tolerance_m' of task 't' must be positive, not -0.02",
+        f"{path}: tasks[1]: param 'tolerance_m' of task 'u' must be positive, not -0.5",
     )
 
 

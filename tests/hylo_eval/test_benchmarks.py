@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 
 from hylo_core import Benchmark, ContractError, RefError
 from hylo_eval import EvalError, benchmarks, find_benchmark, load_benchmark, plugins
-from hylo_eval.benchmarks import benchmark_files, dump_benchmark, env_of, parse_benchmark, read_toml
+from hylo_eval.benchmarks import (
+    benchmark_files,
+    benchmarks_with_task,
+    dump_benchmark,
+    env_of,
+    parse_benchmark,
+    read_toml,
+)
 from tests import episodes, strategies
 
 FILES = benchmark_files()
@@ -74,6 +81,15 @@ def test_a_shipped_file_is_found_by_alias_and_survives_freezing(alias: str) -> N
     assert env in {plugin.name for plugin in plugins.plugins("envs")}
     assert parse_benchmark(tomllib.loads(dump_benchmark(benchmark))).digest() == benchmark.digest()
     assert FILES[alias].stat().st_size < 200_000
+
+
+@pytest.mark.parametrize("alias", FILES)
+def test_a_shipped_benchmark_is_found_by_each_of_its_tasks(alias: str) -> None:
+    """By the id and by its end, as --task takes them; by nothing else."""
+    first = load_benchmark(FILES[alias]).tasks[0].id
+    for name in (first, first.partition("/")[2] or first):
+        assert alias in benchmarks_with_task(name)
+    assert benchmarks_with_task(f"{first}x") == ()
 
 
 def test_shipped_files_have_different_names_and_contents() -> None:

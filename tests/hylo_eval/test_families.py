@@ -1,5 +1,6 @@
 """The table of families agrees with packaging, with the plug-ins and with the shipped benchmarks."""
 
+import inspect
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +12,7 @@ from hylo_eval.benchmarks import benchmark_files, env_of, load_benchmark
 from hylo_eval.envs.robocasa.assets import ASSETS
 from hylo_eval.envs.robocasa.installation import ASSETS_VARIABLE
 from hylo_eval.families import (
+    BASE_PACKAGES,
     FAMILIES,
     FREEZABLE,
     env_availability,
@@ -102,9 +104,10 @@ def test_the_versions_of_a_run_are_those_its_family_uses():
 
 
 def test_no_family_leaves_out_what_it_is_pinned_to():
-    """What an extra pins decides what is simulated."""
+    """What an extra pins decides what is simulated; a family names base packages and nothing else."""
     for family in FAMILIES:
-        assert not {requirement.name for requirement in family.requirements} & set(family.without)
+        pinned = {requirement.name for requirement in family.requirements}
+        assert pinned & {*BASE_PACKAGES} <= {*family.base} <= {*BASE_PACKAGES}
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family.places], ids=lambda family: family.name)
@@ -131,3 +134,11 @@ def test_the_variable_of_a_place_is_the_one_that_the_family_reads():
     """It stands in the table so that a fix can name it without importing the family."""
     (place,) = families.places_of("robocasa")
     assert (place.variable, place.version) == (ASSETS_VARIABLE, ASSETS)
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family.switches], ids=lambda family: family.name)
+def test_a_switch_is_an_option_of_the_factory_with_that_default(family):
+    """The table says what the factory says, so that asking it loads no factory."""
+    parameters = inspect.signature(plugins.load("envs", family.name)).parameters
+    for switch in family.switches:
+        assert parameters[switch.option].default is switch.on

@@ -201,7 +201,7 @@
     box.append(box2);
     const detail = await detailOf(run, index);
     if (!detail && episode.changed) {
-      box.append(make("p", { className: "notice" }, "The trace of this episode is not the one that was recorded: its steps are not shown."));
+      box.append(make("p", { className: "notice" }, "The trace of this episode is not the one that was recorded: neither its steps nor its videos are shown, as nothing vouches for them any more."));
       return { box, videos, steps: episode.steps };
     }
     if (!detail) {

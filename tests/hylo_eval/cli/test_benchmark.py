@@ -69,9 +69,47 @@ def test_validate_names_every_bad_file_and_ends_with_2(hylo, tmp_path):
         f"{bad}: tasks: is missing",
         f"{bad}: splits: is missing",
         f"{bad}: version: must be text, not 1",
-        f"there is no benchmark file {tmp_path / 'none.toml'}",
+    ]
+    assert outcome.err.splitlines() == [
+        f"error: there is no benchmark file {tmp_path / 'none.toml'}",
         "  fix: hylo-eval list benchmarks",
     ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "none.toml"),
+        ("validate", "none.toml"),
+        ("validate", "broken.toml"),
+        ("freeze", "none.toml"),
+        ("sample", "none", "--count", "1", "--seed", "1", "-o", "made.toml"),
+        ("import-responses", "none.jsonl", "-o", "made.toml"),
+    ],
+    ids=" ".join,
+)
+def test_every_subcommand_refuses_in_the_same_words(arguments, hylo, tmp_path, monkeypatch):
+    """On standard error, behind ``error:``, with what to do; nothing stands on standard output."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.toml").write_text("id = ", encoding="utf-8")
+    outcome = hylo("benchmark", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    head, fix = outcome.err.splitlines()
+    assert head.startswith("error: ")
+    assert fix.startswith("  fix: ")
+
+
+def test_validate_says_once_what_many_tasks_have_in_common(hylo, tmp_path):
+    """How many they are and where the first stand; the JSON has every one."""
+    text = benchmark_files()["robocasa_target50"].read_text(encoding="utf-8")
+    path = tmp_path / "other.toml"
+    path.write_text(text.replace('env = "robocasa"', 'env = "libero"'), encoding="utf-8")
+    outcome = hylo("benchmark", "validate", path)
+    assert outcome.out == (
+        f"{path}: 50 tasks, tasks[0], tasks[1], tasks[2] and 47 more: "
+        "the task has an init of kind 'seed', but this family takes 'init_state'\n"
+    )
+    assert len(hylo("benchmark", "validate", path, "--json").json["files"][str(path)]) == 50
 
 
 def test_validate_of_good_files_ends_with_0(hylo):

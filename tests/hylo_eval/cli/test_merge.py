@@ -45,7 +45,7 @@ def test_parts_become_one_run(hylo, root):
     for log in (root / "merged" / "evallog.json", root.parent / "elsewhere" / "all" / "evallog.json"):
         assert untimed(read_evallog(log)) == untimed(whole)
         assert read_evallog(log).results == whole.results
-    assert hylo("status", "merged").out.splitlines()[1] == "5 of 5 episodes have an outcome: 5 done"
+    assert "5 of 5 episodes have an outcome: 5 done" in hylo("status", "merged").out.splitlines()
 
 
 def test_what_cannot_be_merged_ends_with_2_and_writes_nothing(hylo, root):

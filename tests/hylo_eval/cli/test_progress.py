@@ -9,8 +9,10 @@ from hylo_eval.cli import progress, terminal
 from hylo_eval.cli.progress import RunDisplay
 from hylo_eval.errors import QueueError
 from hylo_eval.evaluation.activity import SCHEMA, Activity, WorkerActivity
+from hylo_eval.evaluation.manifest import write_manifest
 from hylo_eval.queue import Attempt, Ending, Item, Outcome, Owner, RunQueue
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.manifest import MANIFEST_SCHEMA
 
 KEY = "\x1b[31mt#0"
 
@@ -130,6 +132,7 @@ def test_a_terminal_shows_what_status_shows(run, queue, monkeypatch, capfd):
         return Console(stderr=stderr, highlight=False, markup=False, force_terminal=True, width=100, height=40)
 
     monkeypatch.setattr(progress, "console", forced)
+    write_manifest({"schema": MANIFEST_SCHEMA, "overrides": {"max_steps": 30}}, run.manifest)
     owner, display = Owner.here(), RunDisplay(quiet=False)
     display.opened(run, queue)
     display.settled(settle(queue, owner))
@@ -137,7 +140,14 @@ def test_a_terminal_shows_what_status_shows(run, queue, monkeypatch, capfd):
     display.notice("stopping after this step")
     shown = capfd.readouterr().err
     assert "\x1b[31m" not in shown
-    for text in ("1 of 3 episodes have an outcome", "\\x1b[31mt#0", "act for 1 min 00 s", "success so far", "stopping"):
+    for text in (
+        "1 of 3 episodes have an outcome",
+        "\\x1b[31mt#0",
+        "act for 1 min 00 s",
+        "success so far",
+        "stopping",
+        "settings: max_steps=30",
+    ):
         assert text in shown
     display.close()
     up_and_erase = "\x1b[1A\x1b[2K"

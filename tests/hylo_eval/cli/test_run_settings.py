@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from hylo_eval.cli.run_settings import settings_line
+from hylo_eval.evaluation.manifest import write_manifest
+from hylo_eval.traces.manifest import read_manifest
 
 PLAIN: dict[str, Any] = {
     "selection": {"instances": 100, "keys_digest": "sha256:1"},
@@ -58,3 +60,19 @@ def test_run_and_rescore_print_it(hylo: Any, tmp_path: Any) -> None:
     assert done.out.splitlines()[1] == said, done.err
     again = hylo("rescore", "short", "--run-root", tmp_path, "--workers", "1")
     assert again.out.splitlines()[1] == said, again.err
+
+
+def test_status_says_what_differs_and_nothing_of_a_run_as_it_is_defined(hylo: Any, tmp_path: Any) -> None:
+    """Below its first line, as the display of the run has it while it goes on."""
+    for run_id, given in (("plain", ()), ("short", ("--max-steps", "50"))):
+        hylo(
+            *("run", "reach_fixed", "--agent", "zero", "--key", "testing/reach_fixed#10000", *given),
+            *("--workers", "0", "--run-root", tmp_path, "--run-id", run_id),
+        )
+    folder = tmp_path / "plain"
+    lines = hylo("status", tmp_path / "short").out.splitlines()
+    assert lines[1] == "settings: key=testing/reach_fixed#10000, max_steps=50, workers=0"
+    manifest = read_manifest(folder / "manifest.json")
+    del manifest["selection"]["key"], manifest["execution"]["workers"]
+    write_manifest(manifest, folder / "manifest.json")
+    assert "settings" not in hylo("status", folder).out

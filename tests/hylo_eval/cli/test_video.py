@@ -10,7 +10,7 @@ import pytest
 from hylo_eval.report.wall import arrange, sample_frames
 from hylo_eval.video.reading import count_frames, read_frames
 from tests.pictures import write_picture_run
-from tests.runs import write_run
+from tests.runs import edit_trace, write_run
 
 pytest.importorskip("av")
 pytest.importorskip("PIL")
@@ -67,6 +67,25 @@ def test_frames_have_the_colour_of_their_outcome(video: Any, tmp_path: Path) -> 
     sheet = picture(tmp_path / "pictures" / "contact-sheet.front.png")
     row = sheet.size[1] // 3
     assert [sheet.getpixel((1, index * row + 30)) for index in range(3)] == [(213, 94, 0), (0, 114, 178), (213, 94, 0)]
+
+
+def test_an_episode_whose_trace_was_changed_is_in_no_picture(video: Any, tmp_path: Path) -> None:
+    """Its line says so in place of an outcome; the sheet has a row less; where none is left it is refused."""
+
+    def changed(text: str) -> str:
+        return text.replace('"reward":', '"reward":1', 1)
+
+    edit_trace(tmp_path / "run", "unit/task#1", changed)
+    listed = video()
+    assert listed.out.splitlines()[2].split()[:4] == ["unit/task#1", "trace", "changed", "front"]
+    assert listed.err.startswith("unit/task#1: nothing vouches for its videos")
+    assert "2 episodes, camera front" in video("--grid", "-o", tmp_path / "two").out
+    for number in (0, 2):
+        edit_trace(tmp_path / "run", f"unit/task#{number}", changed)
+    none = video("--grid", "-o", tmp_path / "none")
+    assert none.code == 2
+    assert "none of these videos is shown" in none.err
+    assert not (tmp_path / "none").exists()
 
 
 def test_nothing_is_written_over(video: Any) -> None:

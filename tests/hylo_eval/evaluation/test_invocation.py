@@ -12,7 +12,7 @@ from hylo_eval.evaluation.invocation import invocation_of, read_budget, read_dea
 from hylo_eval.evaluation.manifest import write_manifest
 from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.traces.layout import RunFolder
-from hylo_eval.traces.manifest import MANIFEST_SCHEMA
+from hylo_eval.traces.manifest import MANIFEST_SCHEMA, read_manifest
 
 NOTHING: dict[str, Any] = {
     "benchmark": None,
@@ -94,6 +94,44 @@ def test_a_run_is_continued_as_it_was_called(tmp_path: Path) -> None:
         ("reset=30",),
         True,
     )
+
+
+def moved(root: Path, *sessions: Any, env: str = "hylo_eval.envs.robocasa.factory:make_robocasa_env") -> dict[str, Any]:
+    """The options that continue a run begun with a place and a setting, after other sessions of it."""
+    options = stored(root, {"benchmark": "b", "agent": "zero", "env_arg": {"assets": "/old", "cameras": "true"}})
+    path = RunFolder.at(root, "mine").manifest
+    write_manifest({**read_manifest(path), "env": {"ref": env}, "continued": list(sessions)}, path)
+    return options
+
+
+def session(**env: str) -> dict[str, Any]:
+    """What a manifest keeps of a session with ``--env-arg``."""
+    return {"at": "2026-01-01T00:00:00+00:00", "invocation": {"benchmark": "b", "agent": "zero", "env_arg": env}}
+
+
+@pytest.mark.parametrize(
+    ("sessions", "given", "expected"),
+    [
+        ((), (), "/old"),
+        ((session(assets="/new", cameras="true"),), (), "/new"),
+        ((session(assets="/new"), session(assets="/newest")), (), "/newest"),
+        ((session(assets="/new"), session(cameras="true")), (), "/new"),
+        ((session(assets="/new"),), ("assets=/here",), "/here"),
+        (("", {"at": "then"}, {"invocation": None}), (), "/old"),
+    ],
+)
+def test_a_place_is_the_one_that_was_given_last(tmp_path: Path, sessions: Any, given: Any, expected: str) -> None:
+    """Only of options that are places, and only where no other is given now."""
+    again = resumed({**moved(tmp_path, *sessions), "env_arg": given}, {"env_arg"} if given else set())
+    assert set(again["env_arg"]) == {f"assets={expected}", "cameras=true"}
+
+
+def test_what_is_no_place_is_that_of_the_beginning(tmp_path: Path) -> None:
+    """Of another family's environment, nothing of a later session counts; a session that was edited is refused."""
+    again = resumed(moved(tmp_path, session(assets="/new", cameras="false"), env="somebodys:Env"), set())
+    assert set(again["env_arg"]) == {"assets=/old", "cameras=true"}
+    with pytest.raises(EvalError, match=r"invocation\.env_arg: must hold texts"):
+        resumed(moved(tmp_path / "edited", {"invocation": {"env_arg": {"assets": 3}}}), set())
 
 
 def test_a_secret_is_not_kept_and_is_asked_for(tmp_path: Path) -> None:

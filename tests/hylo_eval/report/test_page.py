@@ -17,7 +17,7 @@ from hylo_eval.report.page import PageOptions, choose_episodes, render_page
 from hylo_eval.traces.layout import RunFolder
 from tests.hylo_eval.report.conftest import CLOSING, HANDLER, SCRIPT, summary_of, write_hostile_run
 from tests.pictures import write_picture_run
-from tests.runs import keys, unfinish, unit, write_run
+from tests.runs import edit_trace, keys, unfinish, unit, write_run
 
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
@@ -144,6 +144,20 @@ def test_videos_are_in_the_page_while_there_is_room(tmp_path: Path) -> None:
     assert len(bare) < len(page)
     assert [found[0]["block"] for found in data_of(bare)["films"].values()].count("") == 1
     assert b"1 lie beside it" in bare
+
+
+def test_videos_beside_a_trace_that_was_changed_are_no_evidence(tmp_path: Path) -> None:
+    """Neither in the page nor linked from it; the others are."""
+    pytest.importorskip("av")
+    run = write_picture_run(tmp_path / "runs", "run", won=(1,)).run
+    edit_trace(run.path, "unit/task#1", lambda text: text.replace('"reward":', '"reward":1', 1))
+    path = tmp_path / "pages" / "report.html"
+    for options in (PageOptions(path=path), PageOptions(live="version")):
+        page = render_page([summary_of(run)], options=options)
+        assert set(data_of(page)["films"]) == {"0,0", "0,2"}
+        (changed,) = run.videos.glob("*task-1-*.mp4")
+        assert changed.name.encode() not in page
+        assert b"neither its steps nor its videos are shown" in page
 
 
 def test_a_page_that_cannot_be_small_enough_is_refused(hostile: RunFolder) -> None:
