@@ -37,13 +37,13 @@ _SMALLEST_PRICED = 80
 _CONTESTED = 0.62
 """From this many rows on, and below this share of rows with a cheapest column of their own, pricing pays."""
 
-_LARGEST_PRICE_PX = 1e6
+_LARGEST_PRICES_PX = 1e6
 """Larger prices are not used: they would leave the costs fewer digits than the tie-break needs."""
 
-_PRICE_ROUNDS = 4
+_COOLINGS = 2
+_ROUNDS_A_TEMPERATURE = 2
 _OVERRELAXATION = 1.75
-_TEMPERATURE = 0.5
-"""How often prices are balanced, how far each step overshoots, and the temperature in mean least costs.
+"""How often the temperature is halved, how often prices are balanced at each, and how far a step overshoots.
 
 Prices steer the solver's search and not its result; these were the quickest on points guessed at random.
 """
@@ -96,7 +96,7 @@ def _assign(cost: Matrix, *, is_distance: bool) -> Indices:
         return cheapest  # every row has the column it likes best: nothing can be cheaper
     if is_distance and _SMALLEST_PRICED <= len(cost) == cost.shape[1] and distinct < _CONTESTED * len(cost):
         prices = _balanced_prices(cost, cost[np.arange(len(cost)), cheapest])
-        if np.abs(prices).max() <= _LARGEST_PRICE_PX:  # false for what is not finite
+        if prices.dot(prices) <= _LARGEST_PRICES_PX**2:  # false for what is not finite
             cost += prices  # every assignment pays all prices once
     from scipy import optimize
 
@@ -110,7 +110,8 @@ def _balanced_prices(cost: Matrix, least: Vector) -> Vector:
     The solver starts its search from prices of zero, at which many rows want the same column; near the
     optimum's own prices its searches are short. These are the prices of the assignment blurred by a
     temperature (entropic regularisation: Cuturi, 2013), by overrelaxed Sinkhorn steps (Thibault, Chizat,
-    Dossal, Papadakis, 2021).
+    Dossal, Papadakis, 2021). The temperature starts at the mean least cost and is halved by squaring the
+    kernel and the weights: warm steps carry prices far, cool ones make them sharp.
 
     Args:
         cost: Shape (n, n).
@@ -122,15 +123,30 @@ def _balanced_prices(cost: Matrix, least: Vector) -> Vector:
     import numpy as np
 
     with np.errstate(all="ignore"):
-        temperature = least.sum() * (_TEMPERATURE / len(cost))
+        temperature = least.sum() / len(cost)
         kernel = cost * (-1.0 / temperature)
         np.exp(kernel, out=kernel)
         column_weights = np.ones(len(cost))
-        row_weights = 1.0 / (kernel @ column_weights)
-        for _ in range(_PRICE_ROUNDS):
-            column_weights *= ((row_weights @ kernel) * column_weights) ** -_OVERRELAXATION
-            row_weights *= ((kernel @ column_weights) * row_weights) ** -_OVERRELAXATION
-        return temperature * np.log(row_weights @ kernel)
+        row_weights = 1.0 / kernel.dot(column_weights)
+        sums = np.empty(len(cost))
+        for cooling in range(_COOLINGS + 1):
+            if cooling:
+                temperature /= 2.0
+                for factor in (kernel, row_weights, column_weights):
+                    factor *= factor
+            for _ in range(_ROUNDS_A_TEMPERATURE):
+                _step(column_weights, row_weights.dot(kernel, out=sums))
+                _step(row_weights, kernel.dot(column_weights, out=sums))
+        return temperature * np.log(row_weights.dot(kernel))
+
+
+def _step(weights: Vector, sums: Vector) -> None:
+    """Move weights so far past what makes their own sums 1; the sums are used up."""
+    import numpy as np
+
+    sums *= weights
+    np.power(sums, -_OVERRELAXATION, out=sums)
+    weights *= sums
 
 
 def _nearest_columns(shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float) -> ItemTable:
