@@ -34,7 +34,7 @@ _LARGEST_FULL_MATRIX = 65_536
 """Entries above which columns that no optimum can use are left out first."""
 
 _SMALLEST_PRICED = 80
-_CONTESTED = 0.62
+_CONTESTED = 0.66
 """From this many rows on, and below this share of rows with a cheapest column of their own, pricing pays."""
 
 _LARGEST_PRICES_PX = 1e6
@@ -96,7 +96,7 @@ def _assign(cost: Matrix, *, is_distance: bool) -> Indices:
         return cheapest  # every row has the column it likes best: nothing can be cheaper
     if is_distance and _SMALLEST_PRICED <= len(cost) == cost.shape[1] and distinct < _CONTESTED * len(cost):
         prices = _balanced_prices(cost, cost[np.arange(len(cost)), cheapest])
-        if prices.dot(prices) <= _LARGEST_PRICES_PX**2:  # false for what is not finite
+        if prices is not None:
             cost += prices  # every assignment pays all prices once
     from scipy import optimize
 
@@ -104,7 +104,7 @@ def _assign(cost: Matrix, *, is_distance: bool) -> Indices:
     return solve(cost)[1]
 
 
-def _balanced_prices(cost: Matrix, least: Vector) -> Vector:
+def _balanced_prices(cost: Matrix, least: Vector) -> Vector | None:
     """Prices of the columns of a square cost in pixels, at which the rows want every column about equally.
 
     The solver starts its search from prices of zero, at which many rows want the same column; near the
@@ -118,7 +118,8 @@ def _balanced_prices(cost: Matrix, least: Vector) -> Vector:
         least: The least cost of each row, shape (n,).
 
     Returns:
-        Shape (n,); not finite where a row is too far from every column for its temperature.
+        Shape (n,); None if they are too large, or not finite: then a row is too far from every column for its
+        temperature.
     """
     import numpy as np
 
@@ -129,24 +130,18 @@ def _balanced_prices(cost: Matrix, least: Vector) -> Vector:
         column_weights = np.ones(len(cost))
         row_weights = 1.0 / kernel.dot(column_weights)
         sums = np.empty(len(cost))
+        sides = (row_weights, kernel, column_weights), (column_weights, kernel.T, row_weights)
         for cooling in range(_COOLINGS + 1):
             if cooling:
                 temperature /= 2.0
                 for factor in (kernel, row_weights, column_weights):
                     factor *= factor
-            for _ in range(_ROUNDS_A_TEMPERATURE):
-                _step(column_weights, row_weights.dot(kernel, out=sums))
-                _step(row_weights, kernel.dot(column_weights, out=sums))
-        return temperature * np.log(row_weights.dot(kernel))
-
-
-def _step(weights: Vector, sums: Vector) -> None:
-    """Move weights so far past what makes their own sums 1; the sums are used up."""
-    import numpy as np
-
-    sums *= weights
-    np.power(sums, -_OVERRELAXATION, out=sums)
-    weights *= sums
+            for given, matrix, balanced in sides * _ROUNDS_A_TEMPERATURE:
+                given.dot(matrix, out=sums)
+                sums *= balanced
+                balanced *= np.power(sums, -_OVERRELAXATION, out=sums)
+        prices: Vector = temperature * np.log(row_weights.dot(kernel))
+        return prices if prices.dot(prices) <= _LARGEST_PRICES_PX**2 else None
 
 
 def _nearest_columns(shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float) -> ItemTable:
