@@ -157,9 +157,10 @@ def _plain_numbers(rows: Sequence[object], length: int) -> tuple[array[float], b
     if not kinds <= _PLAIN_NUMBERS:
         return None
     try:
-        if math.isfinite(sum(cast("list[float]", flat))):  # then every term is; else they are looked at one by one
-            numbers = array("d", struct.pack(f"{len(flat)}d", *flat))  # quicker than array() over integers
-            return numbers, float not in kinds
+        is_whole = float not in kinds
+        # If a sum of floats is finite, every term is; else they are looked at one by one.
+        if is_whole or math.isfinite(sum(cast("list[float]", flat))):
+            return array("d", struct.pack(f"{len(flat)}d", *flat)), is_whole  # quicker than array() over integers
     except (OverflowError, struct.error):  # an integer beyond the floats
         pass
     return None

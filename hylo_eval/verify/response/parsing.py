@@ -64,7 +64,7 @@ def _decode_json(text: str) -> object:
         ValueError: The text is no JSON, or holds an integer of more than 4300 digits.
         RecursionError: It nests deeper than the stack.
     """
-    if len(text) >= _SMALLEST_FOR_ORJSON:
+    if len(text) >= _SMALLEST_FOR_ORJSON and text[0] in "{[":
         try:
             if _MANY_DIGITS not in text.encode().translate(_DIGITS_AS_ZEROS):
                 return orjson.loads(text)
