@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from hylo_eval.verify.response.coordinates import READ_ITEM, Item, ItemTable, read_items
 from hylo_eval.verify.response.parsing import LenientParser, as_mapping
@@ -53,7 +53,7 @@ def read_truth_annotation(kind: AnnotationKind, value: object) -> Annotation | N
     """`read_annotation` of a truth: the same one comes with every response of a run, so lists are remembered."""
     if kind.arrangement in ("set", "sequence"):
         try:
-            content = marshal.dumps(value, _MARSHAL_WITHOUT_REFERENCES)
+            content = marshal.dumps(cast("Any", value), _MARSHAL_WITHOUT_REFERENCES)
         except ValueError:  # it holds what is no plain Python value
             content = b""
         table = _remembered_table(kind, content) if 0 < len(content) <= _LARGEST_REMEMBERED_BYTES else None

@@ -40,7 +40,7 @@ _CONTESTED = 0.66
 _LARGEST_PRICES_PX = 1e6
 """Larger prices are not used: they would leave the costs fewer digits than the tie-break needs."""
 
-_COOLINGS = 2
+_COOLINGS = 3
 _ROUNDS_A_TEMPERATURE = 2
 _OVERRELAXATION = 1.75
 """How often the temperature is halved, how often prices are balanced at each, and how far a step overshoots.
@@ -135,11 +135,11 @@ def _balanced_prices(cost: Matrix, least: Vector) -> Vector | None:
             if cooling:
                 temperature /= 2.0
                 for factor in (kernel, row_weights, column_weights):
-                    factor *= factor
+                    np.multiply(factor, factor, out=factor)
             for given, matrix, balanced in sides * _ROUNDS_A_TEMPERATURE:
                 given.dot(matrix, out=sums)
                 sums *= balanced
-                balanced *= np.power(sums, -_OVERRELAXATION, out=sums)
+                np.multiply(balanced, np.power(sums, -_OVERRELAXATION, out=sums), out=balanced)
         prices: Vector = temperature * np.log(row_weights.dot(kernel))
         return prices if prices.dot(prices) <= _LARGEST_PRICES_PX**2 else None
 
