@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, cast
+import marshal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from hylo_eval.verify.response.coordinates import READ_ITEM, Item, ItemTable, read_items
-from hylo_eval.verify.response.parsing import as_mapping
+from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hylo_eval.verify.response.contracts import AnnotationKind
-    from hylo_eval.verify.response.parsing import LenientParser
 
 Annotation: TypeAlias = Item | ItemTable | dict[str, Item] | dict[str, ItemTable]
 
 _BOX_LIST_KEY = "bboxes"
+
+_MARSHAL_WITHOUT_REFERENCES = 2
+"""The last version of the format in which equal values have equal bytes."""
+
+_LARGEST_REMEMBERED_BYTES = 65_536
+"""Larger truths are read anew, so that what is remembered stays small."""
 
 
 def read_annotation(kind: AnnotationKind, value: object, parser: LenientParser) -> Annotation | None:
@@ -40,6 +47,29 @@ def read_annotation(kind: AnnotationKind, value: object, parser: LenientParser) 
         read = READ_ITEM[kind.shape]
         return _all_or_none({key: read(entry) for key, entry in entries.items()})
     return _all_or_none({key: _read_table(kind, parser.parse(entry)) for key, entry in entries.items()})
+
+
+def read_truth_annotation(kind: AnnotationKind, value: object) -> Annotation | None:
+    """`read_annotation` of a truth: the same one comes with every response of a run, so lists are remembered."""
+    if kind.arrangement in ("set", "sequence"):
+        try:
+            content = marshal.dumps(cast("Any", value), _MARSHAL_WITHOUT_REFERENCES)
+        except ValueError:  # it holds what is no plain Python value
+            content = b""
+        table = _remembered_table(kind, content) if 0 < len(content) <= _LARGEST_REMEMBERED_BYTES else None
+        if table is not None:
+            return table
+    return read_annotation(kind, value, LenientParser())
+
+
+@lru_cache(maxsize=64)
+def _remembered_table(kind: AnnotationKind, content: bytes) -> Annotation | None:
+    """The table that marshalled content denotes; None if the content is none, or only the value itself is one.
+
+    The bytes tell True from 1 and are made here, never read from outside. NumPy's numbers are bytes in them,
+    which are no numbers.
+    """
+    return read_annotation(kind, marshal.loads(content), LenientParser())  # noqa: S302 - our own bytes
 
 
 def _all_or_none(entries: Mapping[str, Item | ItemTable | None]) -> Annotation | None:

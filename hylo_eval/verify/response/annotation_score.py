@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 import attrs
 
-from hylo_eval.verify.response.annotation import read_annotation
+from hylo_eval.verify.response.annotation import read_annotation, read_truth_annotation
 from hylo_eval.verify.response.contracts import ANNOTATION_KINDS, AnnotationKind
 from hylo_eval.verify.response.matching import matched_similarities
-from hylo_eval.verify.response.parsing import LenientParser, as_mapping
+from hylo_eval.verify.response.parsing import as_mapping
 from hylo_eval.verify.response.similarity import pair_similarity
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from hylo_eval.verify.response.annotation import Annotation
     from hylo_eval.verify.response.coordinates import Item, ItemTable
+    from hylo_eval.verify.response.parsing import LenientParser
 
 
 @attrs.frozen
@@ -79,7 +80,7 @@ def score_annotation(
     if mismatch is not None:
         return AnnotationScore(0.0, mismatch)
     truth_value = cast("Mapping[object, object]", annotation_gt).get("value")
-    truth = read_annotation(kind, truth_value, LenientParser())
+    truth = read_truth_annotation(kind, truth_value)
     if truth is None:
         return AnnotationScore(0.0, f"annotation_gt.value is no {kind.name}")
     predicted = read_annotation(kind, value, parser)

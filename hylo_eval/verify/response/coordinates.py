@@ -36,9 +36,11 @@ class ItemTable:
 
     Attributes:
         columns: The first numbers of all items, the second ones, and so on: the layout that vectors need.
+        is_whole: Whether every number is known to be an integer; then distances can be had for less.
     """
 
     columns: tuple[Sequence[float], ...]
+    is_whole: bool = False
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -112,14 +114,15 @@ def read_items(shape: Shape, value: object) -> ItemTable | None:
     length = 2 if shape == "point" else 4
     if not values:
         return ItemTable(tuple([] for _ in range(length)))
-    numbers = _ends(values) if shape == "segment" else _plain_numbers(values, length)
-    if numbers is None:
+    plain = _ends(values) if shape == "segment" else _plain_numbers(values, length)
+    if plain is None:
         items = [READ_ITEM[shape](item) for item in values]
         return None if None in items else ItemTable(tuple(zip(*cast("list[Item]", items), strict=True)))
+    numbers, is_whole = plain
     count = len(values)
     columns = tuple(numbers[start : start + count] for start in range(0, len(numbers), count))
     if shape != "bbox":
-        return ItemTable(columns)
+        return ItemTable(columns, is_whole)
     x0, y0, x1, y1 = columns
     if any(map(eq, x0, x1)) or any(map(eq, y0, y1)):
         return None
@@ -127,28 +130,37 @@ def read_items(shape: Shape, value: object) -> ItemTable | None:
     return ItemTable((list(lower), list(map(min, y0, y1)), list(upper), list(map(max, y0, y1))))
 
 
-def _ends(segments: Sequence[object]) -> array[float] | None:
-    """The numbers of plain segments, column after column."""
+def _ends(segments: Sequence[object]) -> tuple[array[float], bool] | None:
+    """The numbers of plain segments, column after column, and whether all are integers."""
     ends = _transposed(segments, 2)
-    numbers = None if ends is None else _plain_numbers(ends, 2)
-    if numbers is None:
+    plain = None if ends is None else _plain_numbers(ends, 2)
+    if plain is None:
         return None
+    numbers, is_whole = plain
     count = len(segments)  # x of the first ends, x of the second, y of the first, y of the second
-    return numbers[:count] + numbers[2 * count : 3 * count] + numbers[count : 2 * count] + numbers[3 * count :]
+    columns = numbers[:count] + numbers[2 * count : 3 * count] + numbers[count : 2 * count] + numbers[3 * count :]
+    return columns, is_whole
 
 
-def _plain_numbers(rows: Sequence[object], length: int) -> array[float] | None:
-    """The finite numbers of plain lists of one length, column after column; None if there is anything else.
+def _plain_numbers(rows: Sequence[object], length: int) -> tuple[array[float], bool] | None:
+    """The finite numbers of plain lists of one length, column after column, and whether all are integers.
+
+    None if there is anything else.
 
     It does in a few passes at C speed what reading item by item does, for the values that JSON gives; numpy
     takes an array of doubles over as it lies.
     """
     flat = _transposed(rows, length)
-    if flat is None or not _PLAIN_NUMBERS.issuperset(map(type, flat)):
+    if flat is None:
+        return None
+    kinds = set(map(type, flat))
+    if not kinds <= _PLAIN_NUMBERS:
         return None
     try:
-        if math.isfinite(sum(cast("list[float]", flat))):  # then every term is; else they are looked at one by one
-            return array("d", struct.pack(f"{len(flat)}d", *flat))  # quicker than array() over integers
+        is_whole = float not in kinds
+        # If a sum of floats is finite, every term is; else they are looked at one by one.
+        if is_whole or math.isfinite(sum(cast("list[float]", flat))):
+            return array("d", struct.pack(f"{len(flat)}d", *flat)), is_whole  # quicker than array() over integers
     except (OverflowError, struct.error):  # an integer beyond the floats
         pass
     return None

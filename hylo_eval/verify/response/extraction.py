@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from hylo_eval.verify.response.answer import answer_text
-from hylo_eval.verify.response.final_object import KEYS, ResponseReader, evaluate_format
+from hylo_eval.verify.response.final_object import ResponseReader, evaluate_format
 from hylo_eval.verify.response.spans import BraceScan, code_blocks, tagged_blocks
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _may_hold_key(text: str) -> bool:
 
 
 def _has_key(payload: Mapping[object, object]) -> bool:
-    return any(key in payload for key in KEYS)
+    return "answer" in payload or "annotation" in payload
 
 
 def _prediction(payload: Mapping[object, object]) -> TracePrediction:

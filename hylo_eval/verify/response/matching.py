@@ -34,16 +34,16 @@ _LARGEST_FULL_MATRIX = 65_536
 """Entries above which columns that no optimum can use are left out first."""
 
 _SMALLEST_PRICED = 80
-_CONTESTED = 0.62
+_CONTESTED = 0.66
 """From this many rows on, and below this share of rows with a cheapest column of their own, pricing pays."""
 
-_LARGEST_PRICE_PX = 1e6
+_LARGEST_PRICES_PX = 1e6
 """Larger prices are not used: they would leave the costs fewer digits than the tie-break needs."""
 
-_PRICE_ROUNDS = 4
+_COOLINGS = 3
+_ROUNDS_A_TEMPERATURE = 2
 _OVERRELAXATION = 1.75
-_TEMPERATURE = 0.5
-"""How often prices are balanced, how far each step overshoots, and the temperature in mean least costs.
+"""How often the temperature is halved, how often prices are balanced at each, and how far a step overshoots.
 
 Prices steer the solver's search and not its result; these were the quickest on points guessed at random.
 """
@@ -96,7 +96,7 @@ def _assign(cost: Matrix, *, is_distance: bool) -> Indices:
         return cheapest  # every row has the column it likes best: nothing can be cheaper
     if is_distance and _SMALLEST_PRICED <= len(cost) == cost.shape[1] and distinct < _CONTESTED * len(cost):
         prices = _balanced_prices(cost, cost[np.arange(len(cost)), cheapest])
-        if np.abs(prices).max() <= _LARGEST_PRICE_PX:  # false for what is not finite
+        if prices is not None:
             cost += prices  # every assignment pays all prices once
     from scipy import optimize
 
@@ -104,33 +104,44 @@ def _assign(cost: Matrix, *, is_distance: bool) -> Indices:
     return solve(cost)[1]
 
 
-def _balanced_prices(cost: Matrix, least: Vector) -> Vector:
+def _balanced_prices(cost: Matrix, least: Vector) -> Vector | None:
     """Prices of the columns of a square cost in pixels, at which the rows want every column about equally.
 
     The solver starts its search from prices of zero, at which many rows want the same column; near the
     optimum's own prices its searches are short. These are the prices of the assignment blurred by a
     temperature (entropic regularisation: Cuturi, 2013), by overrelaxed Sinkhorn steps (Thibault, Chizat,
-    Dossal, Papadakis, 2021).
+    Dossal, Papadakis, 2021). The temperature starts at the mean least cost and is halved by squaring the
+    kernel and the weights: warm steps carry prices far, cool ones make them sharp.
 
     Args:
         cost: Shape (n, n).
         least: The least cost of each row, shape (n,).
 
     Returns:
-        Shape (n,); not finite where a row is too far from every column for its temperature.
+        Shape (n,); None if they are too large, or not finite: then a row is too far from every column for its
+        temperature.
     """
     import numpy as np
 
     with np.errstate(all="ignore"):
-        temperature = least.sum() * (_TEMPERATURE / len(cost))
+        temperature = least.sum() / len(cost)
         kernel = cost * (-1.0 / temperature)
         np.exp(kernel, out=kernel)
         column_weights = np.ones(len(cost))
-        row_weights = 1.0 / (kernel @ column_weights)
-        for _ in range(_PRICE_ROUNDS):
-            column_weights *= ((row_weights @ kernel) * column_weights) ** -_OVERRELAXATION
-            row_weights *= ((kernel @ column_weights) * row_weights) ** -_OVERRELAXATION
-        return temperature * np.log(row_weights @ kernel)
+        row_weights = 1.0 / kernel.dot(column_weights)
+        sums = np.empty(len(cost))
+        sides = (row_weights, kernel, column_weights), (column_weights, kernel.T, row_weights)
+        for cooling in range(_COOLINGS + 1):
+            if cooling:
+                temperature /= 2.0
+                for factor in (kernel, row_weights, column_weights):
+                    np.multiply(factor, factor, out=factor)
+            for given, matrix, balanced in sides * _ROUNDS_A_TEMPERATURE:
+                given.dot(matrix, out=sums)
+                sums *= balanced
+                np.multiply(balanced, np.power(sums, -_OVERRELAXATION, out=sums), out=balanced)
+        prices: Vector = temperature * np.log(row_weights.dot(kernel))
+        return prices if prices.dot(prices) <= _LARGEST_PRICES_PX**2 else None
 
 
 def _nearest_columns(shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float) -> ItemTable:

@@ -45,7 +45,7 @@ _FORMULAS: Mapping[str, RewardFormula] = {
 }
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, cache_hash=True)
 class ScoringOptions:
     """Checked options.
 

@@ -268,4 +268,4 @@ def _shortfall(annotation: AnnotationScore) -> str | None:
 
 
 def _joined(reasons: Sequence[str | None]) -> str | None:
-    return "; ".join(reason for reason in reasons if reason) or None
+    return "; ".join([reason for reason in reasons if reason]) or None

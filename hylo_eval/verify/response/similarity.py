@@ -29,6 +29,9 @@ _SAFE_CORNER = 1e150
 _FEW_PAIRS = 2_048
 """Pairs up to which the plain subtraction is the faster one."""
 
+_EXACT_SQUARES = 2.0**50
+"""Whole coordinates whose squares sum to no more have squared distances that floats hold without rounding."""
+
 _LARGEST_DISTANCE = 1e300
 """Larger distances are held here, so that sums over an assignment stay finite; their similarity is 0."""
 
@@ -113,14 +116,17 @@ def distances_and_similarities(
 
     first, second = _vectors(rows), _vectors(columns)
     half_life = max(half_life_px, _SMALLEST_HALF_LIFE_PX)
+    are_many_whole = shape == "point" and rows.is_whole and columns.is_whole and len(rows) * len(columns) >= _FEW_PAIRS
     with np.errstate(over="ignore", under="ignore"):
-        squared = _item_distances(shape, first, second, _squared_distances)
-        if math.isfinite(squared.max()):
-            similarities = squared * (-math.log(2.0) / half_life / half_life)
-            return np.sqrt(squared, out=squared), np.exp(similarities, out=similarities)
-        distances = np.minimum(_item_distances(shape, first, second, _far_distances), _LARGEST_DISTANCE)
-        ratios = distances / half_life
-        return distances, np.exp(-math.log(2.0) * (ratios * ratios))
+        squared = _whole_squared_distances(first, second) if are_many_whole else None
+        if squared is None:
+            squared = _item_distances(shape, first, second, _squared_distances)
+            if not math.isfinite(squared.max()):
+                distances = np.minimum(_item_distances(shape, first, second, _far_distances), _LARGEST_DISTANCE)
+                ratios = distances / half_life
+                return distances, np.exp(-math.log(2.0) * (ratios * ratios))
+        similarities = squared * (-math.log(2.0) / half_life / half_life)
+        return np.sqrt(squared, out=squared), np.exp(similarities, out=similarities)
 
 
 def _item_distances(
@@ -155,6 +161,25 @@ def _squared_distances(first: Matrix, second: Matrix) -> Matrix:
         difference = left @ right
     difference *= difference
     return np.add(difference[0], difference[1], out=difference[0])
+
+
+def _whole_squared_distances(first: Matrix, second: Matrix) -> Matrix | None:
+    """`_squared_distances` of points with whole coordinates as one product, which rounds nothing.
+
+    a² - 2ab + b² costs digits elsewhere; here every term and sum is a whole number that floats hold. None if
+    one may be too large for that.
+    """
+    import numpy as np
+
+    if not np.vdot(first, first) + np.vdot(second, second) <= _EXACT_SQUARES:
+        return None
+    left, right = np.empty((4, first.shape[1])), np.empty((4, second.shape[1]))
+    np.add(*(first * first), out=left[0])
+    left[1:3] = first
+    left[3] = right[0] = 1.0
+    np.multiply(second, -2.0, out=right[1:3])
+    np.add(*(second * second), out=right[3])
+    return left.T @ right
 
 
 def _far_distances(first: Matrix, second: Matrix) -> Matrix:

@@ -7,6 +7,7 @@ because a truth that silently scores zero would look like a failure of the model
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
@@ -115,6 +116,22 @@ class ResponseTruth(Contract):
         """The frame that the prompt asks coordinates in."""
         return CoordinateFrame(unit=self.coordinate_unit, order=self.coordinate_order)
 
+    @cached_property
+    def scoring_arguments(self) -> dict[str, Any]:
+        """What `score_trace_response_detailed` takes of the truth, as plain values that nobody changes."""
+        return {
+            "answer_gt": thaw(self.answer),
+            "annotation_gt": thaw(self.annotation or _NO_ANNOTATION),
+            "reward_contract": thaw(self.contract),
+            "point_half_life_px": self.point_half_life_px,
+            "image_size": None if self.image_size is None else list(self.image_size),
+            "answer_weight": self.answer_weight,
+            "annotation_weight": self.annotation_weight,
+            "trace_reward_mode": self.mode,
+            "trace_annotation_reward_formula": self.formula,
+            "format_weight": self.format_weight,
+        }
+
     def _check_weights(self) -> None:
         if self.answer_weight + self.annotation_weight <= 0:
             raise ContractError("and annotation_weight must not both be 0", path="answer_weight")
@@ -182,18 +199,7 @@ def score_against(response: str, truth: ResponseTruth, frame: CoordinateFrame | 
     from hylo_eval.verify.response.score import score_trace_response_detailed
 
     return score_trace_response_detailed(
-        response=response,
-        answer_gt=thaw(truth.answer),
-        annotation_gt=thaw(truth.annotation or _NO_ANNOTATION),
-        reward_contract=thaw(truth.contract),
-        point_half_life_px=truth.point_half_life_px,
-        image_size=None if truth.image_size is None else list(truth.image_size),
-        answer_weight=truth.answer_weight,
-        annotation_weight=truth.annotation_weight,
-        trace_reward_mode=truth.mode,
-        trace_annotation_reward_formula=truth.formula,
-        format_weight=truth.format_weight,
-        coordinate_frame=frame or truth.frame,
+        response=response, coordinate_frame=frame or truth.frame, **truth.scoring_arguments
     )
 
 

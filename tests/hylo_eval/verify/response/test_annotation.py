@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from hylo_eval.verify.response.annotation_score import score_annotation
@@ -155,3 +156,22 @@ def test_details_of_a_sequence():
         "assigned_similarity_mean": 1.0,
         "point_half_life_px": 50.0,
     }
+
+
+def test_a_remembered_truth_is_its_content():
+    """A truth that is changed in place, or whose 1 becomes True, scores as what it is then."""
+    truth = [[0, 1], [100, 0]]
+    assert score("point_set", [[0, 1], [100, 0]], truth).reward == 1.0
+    truth[0][1] = 51
+    assert score("point_set", [[0, 1], [100, 0]], truth).reward == pytest.approx(0.75, abs=1e-12)
+    truth[0][1] = True
+    assert score("point_set", [[0, 1], [100, 0]], truth).reason == "annotation_gt.value is no point_set"
+    truth[0][1] = 1
+    assert score("point_set", [[0, 1], [100, 0]], truth).reward == 1.0
+
+
+@pytest.mark.parametrize("number", [np.int64, np.float64, np.float32])
+def test_a_truth_may_hold_numpy_numbers(number):
+    """What only the value itself tells, and not its plain content, is read from the value."""
+    truth = [[number(0), number(1)], [number(100), 0]]
+    assert score("point_set", [[0, 1], [100, 0]], truth).reward == 1.0

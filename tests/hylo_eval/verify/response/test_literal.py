@@ -135,3 +135,27 @@ def test_literals_have_a_budget_and_json_has_none():
 def test_depth_of_a_nested_list(depth, limit):
     """A list nested n deep exceeds every limit below n."""
     assert depth_exceeds(json.loads("[" * depth + "]" * depth) if depth else 1, limit) == (depth > limit)
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.integers(10**17, 10**22) | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON_VALUES, st.booleans())
+def test_long_json_reads_as_short_json_does(value, ensure_ascii):
+    """Whatever reads long text, integers of any size, NaN and lone surrogates come out as Python's json has them."""
+    text = json.dumps({"value": value, "padding": " " * 300, "padded": 1}, ensure_ascii=ensure_ascii)
+    assert repr(LenientParser().parse(text)) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["-0", "-0.0", "1e400", "1e-400", "9" * 18, "9" * 19, "9" * 400, r'"\ud800"', "NaN", '{"a":1,"a":2}', "0.1e1"],
+)
+def test_long_json_reads_odd_values_as_json_does(value):
+    """Values at the ends of JSON are the same in long text."""
+    text = f'{{"padding": "{" " * 300}", "value": {value}}}'
+    assert repr(LenientParser().parse(text)) == repr(json.loads(text))

@@ -132,6 +132,20 @@ def test_distances_are_those_of_the_plain_formula(count):
     assert np.array_equal(similarity._squared_distances(first, second), expected)
 
 
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), reach=st.sampled_from([1, 640, 2**20, 2**26, 2**60]))
+def test_whole_coordinates_round_no_distance(seed, reach):
+    """Distances of integers, near and far, are those of the same numbers written as floats, to the last bit."""
+    draw = np.random.default_rng(seed)
+    whole = [draw.integers(-reach, reach, (60, 2)).tolist() for _ in range(2)]
+    written = [[[float(x), float(y)] for x, y in side] for side in whole]
+    tables, plain_tables = ([read_items("point", side) for side in sides] for sides in (whole, written))
+    assert [table.is_whole for table in (*tables, *plain_tables)] == [True, True, False, False]
+    found = similarity.distances_and_similarities("point", *tables, 30.0)
+    expected = similarity.distances_and_similarities("point", *plain_tables, 30.0)
+    assert all(np.array_equal(*matrices) for matrices in zip(found, expected, strict=True))
+
+
 @given(BOX, BOX)
 def test_box_similarity_is_symmetric_and_bounded(first, second):
     """IoU is the same both ways, in [0, 1], and 1 for equal boxes alone."""
