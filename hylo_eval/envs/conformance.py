@@ -152,7 +152,7 @@ def _step_returns_plain_flags(subject: _Subject) -> None:
     _, reward, terminated, truncated, _ = subject.env.step(subject.action(np.random.default_rng(0)))
     if not isinstance(terminated, bool) or not isinstance(truncated, bool):
         raise Broken(f"terminated is {terminated!r}, truncated is {truncated!r}; both are bools")
-    if isinstance(reward, bool) or not isinstance(reward, float):
+    if isinstance(reward, bool) or not isinstance(reward, float) or not np.isfinite(reward):
         raise Broken(f"the reward is {reward!r} ({type(reward).__name__})")
 
 
@@ -341,7 +341,7 @@ RULES: tuple[Rule[_Subject], ...] = (
         _instruction_is_text,
     ),
     Rule("success", "info['success'] is a bool at reset and at every step.", _success_is_bool),
-    Rule("step_types", "step returns a float reward and two bools.", _step_returns_plain_flags),
+    Rule("step_types", "step returns a finite float reward and two bools.", _step_returns_plain_flags),
     Rule(
         "observations",
         "Every observation has the keys of its space, and lies in it.",

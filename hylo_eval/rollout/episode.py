@@ -323,7 +323,7 @@ class _Episode:
                 proposed,
                 applied,
                 inference,
-                reward_of(reward),
+                reward_of(reward, info),
                 flag(terminated, "terminated"),
                 flag(truncated, "truncated"),
                 success,
