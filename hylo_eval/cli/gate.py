@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -146,8 +144,7 @@ def gate(**options: Any) -> int:
         verdict = Section(title="verdict: refused", sentences=(*sentences, f"fix: {refusal.fix}"))
         _, document = _write(options, document, [case], (verdict, Section(title="rule", sentences=(words,))))
         if options["as_json"]:
-            with _readers_may_leave():
-                click.echo(json.dumps(document, indent=2))
+            click.echo(json.dumps(document, indent=2))
         raise
     return conclude(judged, options)
 
@@ -185,15 +182,14 @@ def conclude(
         **(members or {}),
     }
     path, document = _write(options, document, gate_cases(outcome), (rule, *sections))
-    with _readers_may_leave():
-        if options["as_json"]:
-            click.echo(json.dumps(document, indent=2))
-        elif not owns_output(options):
-            out = console()
-            print_hanging(out, "rule: ", outcome.words())
-            out.print()
-            print_sections(out, sections)
-            out.print(f"\nrecord: {printable_line(str(path))}")
+    if options["as_json"]:
+        click.echo(json.dumps(document, indent=2))
+    elif not owns_output(options):
+        out = console()
+        print_hanging(out, "rule: ", outcome.words())
+        out.print()
+        print_sections(out, sections)
+        out.print(f"\nrecord: {printable_line(str(path))}")
     return code
 
 
@@ -219,20 +215,8 @@ def _write(
     if options["junit"] is not None:
         write_report(options["junit"], render_junit(suite, cases))
     listed = tuple(sections)
-    with _readers_may_leave():
-        write_markdown(options, title, listed)
+    write_markdown(options, title, listed)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         append_summary(Path(summary), render_markdown(title, listed))
     return path, complete
-
-
-@contextlib.contextmanager
-def _readers_may_leave() -> Generator[None, None, None]:
-    """Keep the verdict's exit code when whoever reads our output has left."""
-    try:
-        yield
-        sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):
-        # rich turns a broken pipe into SystemExit(1), which here would say that the gate is closed.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

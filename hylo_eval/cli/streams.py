@@ -1,11 +1,13 @@
-"""Standard output that stays ours while simulators run."""
+"""Standard output that stays ours while simulators run, and whose reader may leave."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Generator
+from typing import Any
 
 
 @contextlib.contextmanager
@@ -26,6 +28,48 @@ def stdout_to_stderr() -> Generator[None, None, None]:
         _flush_c_buffers()
         os.dup2(ours, 1)
         os.close(ours)
+
+
+def let_readers_leave() -> None:
+    """Have the reader of standard output or error leave, as ``head`` does, without ending the command.
+
+    What is written after that goes nowhere. What the command came to is on disk and in its exit code, which must not
+    depend on how much of it somebody wanted to read.
+    """
+    for name in ("stdout", "stderr"):
+        stream: Any = getattr(sys, name)
+        if stream is None:
+            continue
+        stream.flush()
+        kept = io.BufferedWriter(_Deserted(stream))
+        line_buffering = stream.line_buffering or name == "stderr"
+        setattr(sys, name, io.TextIOWrapper(kept, stream.encoding, stream.errors, line_buffering=line_buffering))
+
+
+def reader_left() -> bool:
+    """Whether whoever read standard output has left: nothing more need be shown there."""
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return isinstance(raw, _Deserted) and raw.deserted
+
+
+class _Deserted(io.FileIO):
+    """The descriptor of a stream; it leads nowhere as soon as its reader has left."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream.fileno(), "w", closefd=False)
+        self.deserted = False
+        self._owner = stream  # which would close the descriptor when nobody knows it any more
+
+    def write(self, data: Any, /) -> int | None:
+        """Write some of it, or let go of all of it."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            self.deserted = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return super().write(data)
 
 
 def _flush_c_buffers() -> None:

@@ -75,14 +75,52 @@ def shell(tmp_path: Path):
     return call
 
 
-@pytest.mark.parametrize("sink", ["/dev/full", "p"])
-def test_a_result_that_is_not_delivered_is_no_success(shell, sink):
-    """A full disk or a reader that has left: 3, never 0 (an open gate) or 1 (a closed one), and no traceback."""
-    script = "set -o pipefail; %s | true" if sink == "p" else f"%s >{sink}"
-    # Longer than a pipe's buffer, so that the reader that has left is noticed.
-    outcome = shell(script, "benchmark", "show", "libero_90", "--json")
+def test_a_result_that_is_not_delivered_is_no_success(shell):
+    """A full disk: 3, never 0 (an open gate) or 1 (a closed one), and no traceback."""
+    outcome = shell("%s >/dev/full", "benchmark", "show", "libero_90", "--json")
     assert outcome.returncode == 3
     assert b"Traceback" not in outcome.stderr
+
+
+@pytest.fixture
+def deserted():
+    """A pipe to write to whose reader has left."""
+    read, write = os.pipe()
+    os.close(read)
+    yield write
+    os.close(write)
+
+
+@pytest.mark.parametrize(
+    ("stream", "arguments", "code"),
+    [
+        ("stdout", (*RUN, "--agent", "zero"), 0),
+        ("both", (*RUN, "--agent", "zero", "--workers", "0"), 0),
+        ("both", (*RUN, "--agent", "odd:ExitsAtTheEnd", "--workers", "0"), 3),
+        ("stdout", ("benchmark", "show", "libero_90", "--json"), 0),
+        ("stderr", ("benchmark", "show", "nothing"), 2),
+        ("stdout", ("ls",), 0),
+        ("stdout", ("--help",), 0),
+    ],
+    ids=["whole", "in-process", "unscored", "long", "refused", "list", "help"],
+)
+def test_a_reader_that_leaves_changes_nothing(tmp_path, deserted, arguments, code, stream):
+    """As with ``| head -1`` or ``2>&1 | true``: the command goes on, and its exit code is what it came to."""
+    (tmp_path / "odd.py").write_text(textwrap.dedent(AGENT))
+    (tmp_path / "runs").mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-m", "hylo_eval", *arguments],
+        stdout=subprocess.PIPE if stream == "stderr" else deserted,
+        stderr=subprocess.PIPE if stream == "stdout" else deserted,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[3]}"},
+        check=False,
+        timeout=120,
+    )
+    assert ended.returncode == code
+    said = (ended.stdout or b"") + (ended.stderr or b"")
+    assert not any(word in said for word in (b"Traceback", b"Broken pipe", b"BrokenPipe"))
+    assert (tmp_path / "runs/one/evallog.json").exists() == ("--agent" in arguments)
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
