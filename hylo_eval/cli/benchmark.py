@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.group import EXIT_USAGE, SuggestingGroup
 from hylo_eval.cli.terminal import console, print_hanging, print_table, printable
 from hylo_eval.errors import EvalError
@@ -124,10 +125,10 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
 
 @benchmark.command()
 @click.argument("name", metavar="PROVIDER")
-@click.option("--count", required=True, type=click.IntRange(1, 100_000), metavar="N", help="How many tasks.")
-@click.option("--seed", required=True, type=int, metavar="S", help="What they are drawn from.")
+@click.option("--count", required=True, type=Count(most=100_000), metavar="N", help="How many tasks.")
+@click.option("--seed", required=True, type=Count(0), metavar="S", help="What they are drawn from.")
 @click.option("--split", default=None, help="A split of the provider's own.  [default: its first]")
-@click.option("--episodes", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Seeds a task.")
+@click.option("--episodes", type=Count(most=10_000), default=1, show_default=True, help="Seeds a task.")
 @click.option("--arg", "pairs", multiple=True, metavar="K=V", help="An option of the provider; repeatable.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE.toml", help="The file.")
 @click.option("--id", "benchmark_id", default="", metavar="ID", help="Default: the stem of FILE.toml.")

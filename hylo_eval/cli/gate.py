@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from hylo_eval.cli.compare import named_repetitions
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.group import EXIT_CLOSED, EXIT_INCOMPLETE, EXIT_USAGE
 from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
 from hylo_eval.cli.shared_options import run_root_option_that_says
@@ -55,7 +56,9 @@ _ELSEWHERE: Final = (
 @click.option(
     "--power", type=float, default=None, help="Of seeing a drop of the margin (no-regression).  [default: 0.8]"
 )
-@click.option("--min-pairs", type=int, default=None, help="Scored pairs below which nothing is decided.  [default: 1]")
+@click.option(
+    "--min-pairs", type=Count(), default=None, help="Scored pairs below which nothing is decided.  [default: 1]"
+)
 @click.option("--min-coverage", type=float, default=None, help="Share of instances to be scored.  [default: 0.95]")
 @click.option(
     "--agent-errors",
@@ -89,7 +92,7 @@ _ELSEWHERE: Final = (
 @click.option(
     "--replicates",
     "count",
-    type=click.IntRange(2, 1000),
+    type=Count(2, 1000),
     default=None,
     metavar="K",
     help="CANDIDATE and PARENT name K runs each: CANDIDATE-r1 and so on, as run --replicates calls them.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_agreement, number, printable, printable_line
@@ -36,7 +37,7 @@ _SHOWN_REASONS = 5
 @click.option("--again", is_flag=True, help="Judge also what the same grader has judged; the later grade counts.")
 @click.option(
     "--workers",
-    type=click.IntRange(1, 64),
+    type=Count(most=64),
     default=4,
     show_default=True,
     metavar="N",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.run_settings import settings_line
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.streams import stdout_to_stderr
@@ -41,9 +42,7 @@ _SHOWN_MODIFIED = 10
 )
 @click.option("--name", default=None, metavar="NAME", help="Of the new log. Default: rescore-1, or the next free one.")
 @click.option("--accept-modified", is_flag=True, help="Score traces that were changed since the run; the log says so.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=None, metavar="N", help="Processes. Default: one a processor."
-)
+@click.option("--workers", type=Count(), default=None, metavar="N", help="Processes. Default: one a processor.")
 @run_root_option
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
 def rescore(**options: Any) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, print_table, printable_line
 from hylo_eval.errors import EvalError, cannot_write
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--grid", is_flag=True, help="Make a contact sheet (PNG) and a wall (MP4) for each camera.")
 @click.option("--camera", default=None, metavar="NAME", help="Only this camera.")
 @click.option("--failures", is_flag=True, help="Only episodes without success.")
-@click.option("--max-episodes", type=click.IntRange(1, 100), default=25, show_default=True, help="The first so many.")
+@click.option("--max-episodes", type=Count(most=100), default=25, show_default=True, help="The first so many.")
 @click.option(
     "-o",
     "--output",

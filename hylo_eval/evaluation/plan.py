@@ -17,6 +17,7 @@ from hylo_core.frozen import FrozenMapping
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import BenchmarkRef
 from hylo_eval.errors import EvalError
+from hylo_eval.numerals import require_count
 from hylo_eval.suggest import did_you_mean
 
 
@@ -165,8 +166,8 @@ def plan_run(
         ("--max-episodes", max_episodes),
         ("--max-steps", max_steps),
     ):
-        if value is not None and value < 1:
-            raise EvalError(f"{name} must be at least 1, not {value}", fix=f"{name} 1, or more")
+        if value is not None:
+            require_count(name, value)
     if shard is not None:
         read_shard_name(shard)
     selected = benchmark.tasks
