@@ -15,7 +15,7 @@ from hylo_eval.benchmarks import benchmark_files
 
 RUN = ("run", "reach_fixed", "--episodes", "2", "--max-steps", "3", "--run-id", "one")
 AGENT = """
-    import os, sys, threading, time
+    import os, resource, sys, threading, time
     import numpy as np
     from hylo_core import AgentInfo, AgentSpec
     from hylo_eval import Reply
@@ -46,6 +46,12 @@ AGENT = """
     class Wordy(Agent):
         def act(self, observation):
             return Reply(np.zeros(3), metadata={"raw": "x" * 1_000_000})
+
+    class LimitsFiles(Agent):
+        def open_episode(self, instance, instruction, seed):
+            if instance.episode_index == 0:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+            return self
 
     class LeavesAThread(Agent):
         def __init__(self):
@@ -181,6 +187,19 @@ def test_a_disk_that_is_full_ends_the_run_with_a_sentence(shell, tmp_path):
     outcome = shell("%s", *RUN, "--agent", "odd:Wordy")
     assert outcome.returncode == 0
     assert b"2/2" in outcome.stdout
+
+
+def test_an_agent_that_limits_the_files_of_its_worker_loses_that_worker(shell, tmp_path):
+    """Its disk is not full: another process writes on, and the other episode has its outcome."""
+    outcome = shell("%s", *RUN, "--agent", "odd:LimitsFiles", "--max-attempts", "2")
+    assert outcome.returncode == 3
+    assert b"make room" not in outcome.stderr
+    attempts = json.loads(shell("%s", "status", "one", "--json").stdout)["attempts"]
+    log = json.loads((tmp_path / "runs/one/evallog.json").read_text())
+    assert sorted(sample["status"] for sample in log["samples"]) == ["completed", "worker_lost"]
+    lost = [item for item in attempts if item["status"] == "worker_lost"]
+    assert [(item["attempt"], item["count"]) for item in lost] == [(1, 1), (2, 1)]
+    assert b"found a limit on the size of files that it was not started with" in shell("%s", "show", "one").stdout
 
 
 def test_a_termination_before_the_run_begins_is_an_interruption(shell):
