@@ -478,6 +478,20 @@ UNRECORDABLE = [
 ]
 
 
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("place", ["reset", "step", "agent"])
+def test_whether_another_try_would_help_is_the_environments_to_say(run: Run, place: str, lasting: bool) -> None:
+    """An agent that raises the same is to blame itself, and has no other try anyway."""
+
+    def fail(*_: Any) -> Any:
+        raise EnvError("a texture is missing", lasting=lasting)
+
+    faults = {"reset": {"on_reset": fail}, "step": {"on_step": fail}, "agent": {}}
+    result, _ = run(ScriptedEnv(**faults[place]), FunctionAgent(fail if place == "agent" else None))
+    status = EpisodeStatus.AGENT_ERROR if place == "agent" else EpisodeStatus.ENV_ERROR
+    assert (result.end.status, result.lasting) == (status, lasting and place != "agent")
+
+
 @pytest.mark.parametrize(("answer", "message"), UNRECORDABLE, ids=range(len(UNRECORDABLE)))
 def test_what_an_environment_returns_and_no_trace_can_hold_is_its_fault(run: Run, answer: Any, message: str) -> None:
     """An env_error with a readable trace, not the end of the run."""
