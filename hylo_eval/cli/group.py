@@ -113,9 +113,9 @@ class SuggestingGroup(click.Group):
         """Find the command, or suggest one."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
-            from hylo_eval.suggest import did_you_mean
+            from hylo_eval.suggest import did_you_mean, quoted
 
-            ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], known)}")
+            ctx.fail(f"no such command {quoted(args[0])}{did_you_mean(args[0], known)}")
         return super().resolve_command(ctx, args)
 
 

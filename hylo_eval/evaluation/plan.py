@@ -18,7 +18,7 @@ from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import BenchmarkRef
 from hylo_eval.errors import EvalError
 from hylo_eval.numerals import require_count
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 
 
 @attrs.frozen
@@ -106,7 +106,7 @@ class Plan:
         spec, index = self._specs.get(task), self._positions.get(seed)
         if spec is None or index is None:
             raise EvalError(
-                f"split {self.split!r} has no instance {key!r}",
+                f"split {self.split!r} has no instance {quoted(key)}",
                 fix=f"name one of the split, TASK#SEED, such as {self.declared[0].key}",
             )
         return self._build(Planned(spec.id, int(seed), index))
@@ -211,7 +211,7 @@ def _split(benchmark: Benchmark, split: str | None) -> str:
     if split not in benchmark.splits:
         hint = did_you_mean(split, benchmark.splits)
         raise EvalError(
-            f"{benchmark.id!r} has no split {split!r}{hint}",
+            f"{benchmark.id!r} has no split {quoted(split)}{hint}",
             fix=f"--split with one of {', '.join(benchmark.splits)}",
         )
     return split
@@ -239,7 +239,7 @@ def find_task(benchmark: Benchmark, name: str, *, called: str = "") -> TaskSpec:
         return ends[0]
     known = [*by_id, *(task.id.rpartition("/")[2] for task in benchmark.tasks)]
     hint = did_you_mean(name, known)
-    raise EvalError(f"{benchmark.id!r} has no task {name!r}{hint}", fix=_show(benchmark, called))
+    raise EvalError(f"{benchmark.id!r} has no task {quoted(name)}{hint}", fix=_show(benchmark, called))
 
 
 def _show(benchmark: Benchmark, called: str) -> str:
@@ -272,10 +272,12 @@ def _keyed(benchmark: Benchmark, key: str, split: str, called: str) -> TaskSpec:
         return task
     for other, others in benchmark.splits.items():
         if task is not None and seed in map(str, others):
-            raise EvalError(f"split {split!r} has no instance {key!r}; it is in {other!r}", fix=f"--split {other}")
+            raise EvalError(
+                f"split {split!r} has no instance {quoted(key)}; it is in {other!r}", fix=f"--split {other}"
+            )
     known = [f"{item.id}#{number}" for item in benchmark.tasks for number in seeds]
     raise EvalError(
-        f"split {split!r} has no instance {key!r}{did_you_mean(key, known[:2000])}",
+        f"split {split!r} has no instance {quoted(key)}{did_you_mean(key, known[:2000])}",
         fix=f"name a key, TASK#SEED: {_show(benchmark, called)}",
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hylo_eval.errors import EvalError
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 from hylo_eval.traces.layout import RunFolder
 
 
@@ -85,4 +85,4 @@ def _no_run(name: str, run_root: Path) -> EvalError:
     fix = f"name a run folder, or a run in {run_root}"
     if any(path.is_dir() for path in (Path(f"{name}-r1"), run_root / f"{name}-r1")):
         fix = f"it was run in repetitions: name one, {name}-r1; compare and gate take all of them with --replicates K"
-    return EvalError(f"there is no run {name!r}{did_you_mean(name, known)}", fix=fix)
+    return EvalError(f"there is no run {quoted(name)}{did_you_mean(name, known)}", fix=fix)

@@ -45,7 +45,7 @@ def test_a_picture_that_is_gone_is_not_looked_for_again(folder):
     """It will not be there at the next try either; an error of the disk may be over by then."""
     recorded = describe_picture(folder, "a.png")
     (folder / "a.png").unlink()
-    with pytest.raises(EnvError, match="cannot read the picture 'a.png'") as missing:
+    with pytest.raises(EnvError, match=r"cannot read the picture 'a\.png'") as missing:
         load_picture(folder, recorded)
     assert missing.value.lasting
 
