@@ -55,6 +55,27 @@ def is_run(path: Path) -> bool:
     return any(file.is_file() for file in (run.manifest, run.evallog, run.partial_evallog))
 
 
+def refuse_no_remains(run: RunFolder) -> None:
+    """Refuse a folder in which nothing of a run is left: no manifest, queue, log or trace.
+
+    Raises:
+        EvalError: Saying which files are not there, or are something else than files.
+    """
+    named = (run.manifest, run.queue, run.evallog, run.partial_evallog)
+    if not any(file.is_file() for file in named) and not any(file.is_file() for file in run.episodes.glob("*.jsonl*")):
+        raise no_run_folder(run)
+
+
+def no_run_folder(run: RunFolder) -> EvalError:
+    """What to say of a folder that holds neither manifest nor queue as files."""
+    others = [file.name for file in (run.manifest, run.queue) if file.exists() and not file.is_file()]
+    odd = f" as files: {' and '.join(others)} there is a folder, a pipe, a socket or a device" if others else ""
+    return EvalError(
+        f"{run.path} is no run folder: it holds neither manifest.json nor queue.db{odd}",
+        fix="name a folder that hylo-eval run has written",
+    )
+
+
 def how_to_finish(run: RunFolder) -> str:
     """What mends a run that has no log yet: the command that continues it, where it was begun by one."""
     if not run.queue.is_file():
