@@ -1,4 +1,4 @@
-"""Numbers as people write them on a command line."""
+"""Numbers as people write them on a command line, and counts as they read them."""
 
 from __future__ import annotations
 
@@ -33,3 +33,19 @@ def require_count(name: str, value: int, *, least: int = 1, most: int = MOST_COU
     if value > most:
         raise EvalError(f"{name} must be at most {most}, not {describe(value)}", fix=f"{name} {most}, or less")
     return value
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """``1 pair``, ``2 pairs``, ``0 losses``.
+
+    Args:
+        count: How many.
+        noun: Of one.
+        plural: Of several, where an s does not make it.
+    """
+    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def are(count: int) -> str:
+    """``is`` of one, ``are`` of any other number."""
+    return "is" if count == 1 else "are"

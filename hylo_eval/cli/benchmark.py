@@ -12,6 +12,7 @@ from hylo_eval.cli.counts import Count
 from hylo_eval.cli.group import EXIT_USAGE, SuggestingGroup
 from hylo_eval.cli.terminal import console, print_hanging, print_table, printable
 from hylo_eval.errors import EvalError
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from hylo_core.benchmark import Benchmark
@@ -166,7 +167,7 @@ def sample(
         tasks = [{"id": task.id, "digest": task.digest()} for task in drawn.tasks]
         click.echo(json.dumps({"path": str(path), "digest": drawn.digest(), "tasks": tasks}, indent=2))
     else:
-        click.echo(f"{path}: {len(drawn.tasks)} tasks, {drawn.digest()}")
+        click.echo(f"{path}: {counted(len(drawn.tasks), 'task')}, {drawn.digest()}")
 
 
 @benchmark.command("import-responses")
@@ -249,7 +250,8 @@ def _print_benchmark(found: Benchmark) -> None:
         used = seeds[: found.episodes_per_task]
         capped = f" of {len(seeds)}" if len(used) < len(seeds) else ""
         episodes = len(used) * len(found.tasks)
-        text = f"{split}: {len(used)}{capped} seeds ({describe_seeds(used)}), {episodes} episodes"
+        of = "seed" if len(used) == 1 else "seeds"
+        text = f"{split}: {len(used)}{capped} {of} ({describe_seeds(used)}), {counted(episodes, 'episode')}"
         print_hanging(out, "split   ", text)
     if found.requires_privileged:
         print_hanging(out, "needs   ", "privileged information to score, which a robot does not have")

@@ -15,6 +15,7 @@ from hylo_eval.cli.counts import Count
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_agreement, number, printable, printable_line
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from hylo_core.score import Grader
@@ -134,10 +135,11 @@ def _print_grading(grading: Grading, out: Any) -> None:
     counts = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in grading.counts.items())
     missing = grading.n_episodes - len(grading.episodes)
     left = f", {missing} not looked at" if missing else ""
-    out.print(f"{printable_line(grading.grader)}: {counts or 'nothing done'}{left}, of {grading.n_episodes} episodes")
+    of = counted(grading.n_episodes, "episode")
+    out.print(f"{printable_line(grading.grader)}: {counts or 'nothing done'}{left}, of {of}")
     summary = grading.summary
     mean = "-" if summary.mean is None else number(summary.mean)
-    text = f"  mean {mean} over {summary.n_scored} of {grading.n_episodes} episodes"
+    text = f"  mean {mean} over {summary.n_scored} of {of}"
     if summary.n_abstained:
         text += "; no value: " + ", ".join(f"{n} {printable_line(why)}" for why, n in summary.abstained.items())
     out.print(text)

@@ -12,6 +12,7 @@ from hylo_eval.cli.elsewhere import entry_for, run_elsewhere
 from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, percent, printable_line
+from hylo_eval.numerals import counted
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -160,8 +161,11 @@ def _section(result: RaceResult) -> Section:
     return Section(
         title="race",
         facts=(
-            ("ended", f"{_ENDINGS[result.ending]}, after {result.test.n_looked} of {result.test.n_declared} pairs"),
-            ("saved", f"{result.saved} of {result.planned} episodes ({share}) were not needed"),
+            (
+                "ended",
+                f"{_ENDINGS[result.ending]}, after {result.test.n_looked} of {counted(result.test.n_declared, 'pair')}",
+            ),
+            ("saved", f"{result.saved} of {counted(result.planned, 'episode')} ({share}) were not needed"),
             ("candidate's run", printable_line(str(result.candidate.run.path))),
             ("parent's run", printable_line(str(result.parent.run.path))),
         ),

@@ -20,6 +20,8 @@ from hylo_eval.cli.terminal import (
     printable,
     printable_line,
 )
+from hylo_eval.compare.words import not_as_recorded
+from hylo_eval.numerals import counted
 from hylo_eval.versions import stand_in_sentence, stand_ins
 
 if TYPE_CHECKING:
@@ -138,7 +140,8 @@ def _print_outcome(outcome: Rescoring | Refused) -> None:
     for key, differences in list(outcome.modified.items())[:_SHOWN_MODIFIED]:
         out.print(f"modified: {printable(key)}: {printable('; '.join(differences))}")
     if outcome.modified:
-        out.print(f"warning: {len(outcome.modified)} of {len(log.samples)} traces are not the ones that were recorded")
+        out.print(f"warning: of {counted(len(log.samples), 'trace')}, {not_as_recorded(len(outcome.modified))}")
     if outcome.disagreements:
-        out.print(f"warning: in {outcome.disagreements} episodes the goal as written and the simulator's check differ")
+        differing = counted(outcome.disagreements, "episode")
+        out.print(f"warning: in {differing} the goal as written and the simulator's check differ")
     out.print(f"log: {outcome.log_path}")

@@ -12,6 +12,7 @@ from hylo_eval.cli.counts import Count
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, print_table, printable_line
 from hylo_eval.errors import EvalError, cannot_write
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from hylo_eval.report.run_record import EpisodeRecord, RunRecord
@@ -99,6 +100,6 @@ def _write(record: RunRecord, camera: str, found: Sequence[Recorded], output: Pa
     write_contact_sheet(tiles, sheet)
     write_wall(tiles, wall)
     out = console()
-    out.print(f"{len(tiles)} episodes, camera {camera}")
+    out.print(f"{counted(len(tiles), 'episode')}, camera {camera}")
     out.print(f"contact sheet: {printable_line(str(sheet))}")
     out.print(f"wall: {printable_line(str(wall))}")
