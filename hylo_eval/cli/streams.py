@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
@@ -41,35 +42,48 @@ def let_readers_leave() -> None:
         if stream is None:
             continue
         stream.flush()
-        kept = io.BufferedWriter(_Deserted(stream))
         line_buffering = stream.line_buffering or name == "stderr"
-        setattr(sys, name, io.TextIOWrapper(kept, stream.encoding, stream.errors, line_buffering=line_buffering))
+        kept = io.TextIOWrapper(_Deserted(stream), stream.encoding, stream.errors, line_buffering=line_buffering)
+        setattr(sys, name, kept)
 
 
 def reader_left() -> bool:
     """Whether whoever read standard output has left: nothing more need be shown there."""
-    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
-    return isinstance(raw, _Deserted) and raw.deserted
+    written_to = getattr(sys.stdout, "buffer", None)
+    return isinstance(written_to, _Deserted) and written_to.deserted
 
 
 class _Deserted(io.FileIO):
-    """The descriptor of a stream; it leads nowhere as soon as its reader has left."""
+    """The descriptor of a stream; it leads nowhere as soon as its reader has left.
+
+    Text is gathered by the stream above. A buffer in between would refuse what a signal handler says meanwhile.
+    """
 
     def __init__(self, stream: Any) -> None:
         super().__init__(stream.fileno(), "w", closefd=False)
         self.deserted = False
         self._owner = stream  # which would close the descriptor when nobody knows it any more
 
-    def write(self, data: Any, /) -> int | None:
-        """Write some of it, or let go of all of it."""
-        try:
-            return super().write(data)
-        except BrokenPipeError:
-            self.deserted = True
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self.fileno())
-            os.close(nowhere)
-            return super().write(data)
+    def write(self, data: Any, /) -> int:
+        """Write all of it, or let go of the rest."""
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        while rest:
+            try:
+                written = super().write(rest)
+            except BrokenPipeError:
+                self._let_go()
+                break
+            if written is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), size - len(rest))
+            rest = rest[written:]
+        return size
+
+    def _let_go(self) -> None:
+        self.deserted = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
 
 
 def _flush_c_buffers() -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -58,6 +59,27 @@ def test_a_reader_that_has_left_misses_the_rest(pipe: Callable[[str], int]) -> N
     os.close(errors)
 
 
+def test_a_signal_handler_may_speak_while_something_is_written(pipe: Callable[[str], int]) -> None:
+    """It runs between two steps of a write, which is no error then: both texts arrive."""
+    read = pipe("stderr")
+    let_readers_leave()
+    said: list[str] = []
+
+    def handle(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "write" and not said:
+            said.append("stopping")
+            print("stopping", file=sys.stderr, flush=True)
+
+    before = sys.gettrace()
+    sys.settrace(handle)
+    try:
+        print("waiting", file=sys.stderr, flush=True)
+    finally:
+        sys.settrace(before)
+    assert sorted(os.read(read, 100).splitlines()) == [b"stopping", b"waiting"]
+    os.close(read)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_still_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody chose that."""
@@ -66,4 +88,4 @@ def test_a_full_disk_is_still_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdout", full)
         let_readers_leave()
         with pytest.raises(OSError, match="No space left"):
-            sys.stdout.buffer.raw.write(b"x")  # type: ignore[attr-defined]
+            sys.stdout.buffer.write(b"x")
