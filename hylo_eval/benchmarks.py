@@ -21,7 +21,7 @@ from hylo_core.canonical import canonical_json, join
 from hylo_core.errors import ContractError, HyloError, describe_error
 from hylo_core.refs import load_ref
 from hylo_eval.errors import EvalError, cannot_read
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 
 ENV = "env"
 ENV_OPTIONS = "env_options"
@@ -70,7 +70,7 @@ def find_benchmark(name: str) -> Benchmark:
     if ":" in ref:
         return _from_ref(ref)
     hint = did_you_mean(name, [*files, *third_party])
-    raise EvalError(f"there is no benchmark {name!r}{hint}", fix="hylo-eval list benchmarks")
+    raise EvalError(f"there is no benchmark {quoted(name)}{hint}", fix="hylo-eval list benchmarks")
 
 
 def benchmark_folder(name: str) -> Path | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -73,11 +74,26 @@ _FILE_FIXES: Final[Mapping[int, str]] = {
 
 
 class EnvError(EvalError):
-    """The environment cannot be made, or broke its contract."""
+    """The environment cannot be made, or broke its contract.
+
+    Attributes:
+        lasting: Whether it is about what is installed or lies on the disk: an episode is not tried again for it.
+    """
+
+    def __init__(self, message: str, *, fix: str = "", again: Sequence[str] = (), lasting: bool = False) -> None:
+        self.lasting = lasting
+        super().__init__(message, fix=fix, again=again)
 
 
 class EnvUnready(EnvError):
     """The simulator is installed, and what it needs to run is not; exit code 3, as nothing could be scored."""
+
+    def __init__(self, message: str, *, fix: str = "") -> None:
+        super().__init__(message, fix=fix, lasting=True)
+
+
+ABSENT: Final = (FileNotFoundError, NotADirectoryError, PermissionError)
+"""What another try to read a file will meet too; a disk or a network may recover."""
 
 
 class MissingSimulator(EnvError):
@@ -96,6 +112,7 @@ class MissingSimulator(EnvError):
         super().__init__(
             f"the {family} environments are not installed here ({reason})",
             fix=install_apart_here(family) if apart else install_command(f"hylo-eval[{extra}]"),
+            lasting=True,
         )
 
 
@@ -107,8 +124,31 @@ class SafetyAbort(EvalError):
     """A safety filter stopped the episode."""
 
 
+class Disturbance(StrEnum):
+    """How somebody else in a process kept a trace from being written, as what was found there."""
+
+    SIZE = "its trace longer or shorter than what it had written"
+    CLOSED = "its trace closed"
+    REMOVED = "its trace removed"
+    DESCRIPTORS = "no descriptor left to write its trace to"
+    FILE_SIZE = "a limit on the size of files that it was not started with"
+
+
 class DisturbedTrace(EvalError):
-    """Somebody else in the process wrote into a trace, closed or removed it, or took all descriptors: no record."""
+    """Somebody else in the process wrote into a trace, closed or removed it, or took all descriptors: no record.
+
+    Attributes:
+        path: The trace, which has not got its name.
+        how: What was found.
+    """
+
+    def __init__(self, path: Path | str, how: Disturbance) -> None:
+        self.path = Path(path)
+        self.how = how
+        super().__init__(
+            f"the process that writes the trace {path} found {how}: something else in it interferes",
+            fix="have the agent and the environment leave files, descriptors and limits alone that are not theirs",
+        )
 
 
 class TraceError(EvalError):

@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 from hylo_core.contract import describe
 from hylo_eval.errors import EvalError
 from hylo_eval.numerals import is_plain_number
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 
 NOT_RECORDED = "(not recorded)"
 """What the manifest has in place of a secret."""
@@ -91,7 +91,7 @@ def read_options(
                 continue
             listed = ", ".join(known) or "none"
             raise EvalError(
-                f"{what} has no option {name!r}{did_you_mean(name, known)} (options: {listed})",
+                f"{what} has no option {quoted(name)}{did_you_mean(name, known)} (options: {listed})",
                 fix="name one of these, or leave it out" if known else "leave it out",
             )
         try:

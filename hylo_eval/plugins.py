@@ -14,7 +14,7 @@ import attrs
 from hylo_core.errors import MissingModule, RefError
 from hylo_core.refs import load_ref, parse_ref
 from hylo_eval.errors import EvalError
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 
 Kind: TypeAlias = Literal["envs", "agents", "scorers", "safety", "graders", "providers"]
 
@@ -198,7 +198,7 @@ def ref_of(kind: Kind, name: str) -> str:
         return name
     singular = kind.removesuffix("s") if kind != "safety" else "safety filter"
     hint = did_you_mean(name, table)
-    raise EvalError(f"there is no {singular} {name!r}{hint}", fix=f"hylo-eval list {kind}")
+    raise EvalError(f"there is no {singular} {quoted(name)}{hint}", fix=f"hylo-eval list {kind}")
 
 
 def load(kind: Kind, name: str) -> Any:

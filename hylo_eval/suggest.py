@@ -1,9 +1,15 @@
-"""Did-you-mean, for every name a person types."""
+"""What is said of a name that a person typed and nothing has: the name, and near ones."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Final
+
+from hylo_core.errors import clean_text
+
+MAX_NAME_CHARACTERS: Final = 128
+"""What is repeated of a name: no run id is longer."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -12,3 +18,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if not close:
         return ""
     return f"; did you mean {' or '.join(repr(match) for match in close)}?"
+
+
+def quoted(name: str) -> str:
+    """The name in quotes, cut where it is so long that it would bury what is said of it."""
+    return repr(clean_text(name, MAX_NAME_CHARACTERS))

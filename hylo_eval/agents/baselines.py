@@ -16,6 +16,7 @@ from hylo_core.task import TaskInstance
 from hylo_core.trace import AgentInfo
 from hylo_eval.agents.protocol import AgentSession, Reply, StatelessSession
 from hylo_eval.errors import AgentError, TraceError
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -133,7 +134,7 @@ class ReplayAgent:
         """
         del instruction, seed
         if instance.key not in self._traces:
-            raise AgentError(f"no trace of {instance.key!r} among the {len(self._traces)} traces to replay")
+            raise AgentError(f"no trace of {instance.key!r} among the {counted(len(self._traces), 'trace')} to replay")
         path = self._traces[instance.key]
         return _ReplaySession(path, _applied_actions(path))
 
@@ -219,7 +220,7 @@ def _index_traces(path: Path) -> dict[str, Path]:
         )
     if not files or len(files) > MAX_TRACES:
         raise AgentError(
-            f"{path} holds {len(files)} traces; replay takes between 1 and {MAX_TRACES}",
+            f"{path} holds {counted(len(files), 'trace')}; replay takes between 1 and {MAX_TRACES}",
             fix="name a file or folder with traces=: runs/RUN_ID/episodes",
         )
     found: dict[str, Path] = {}

@@ -13,6 +13,9 @@ def main() -> None:
         # SIGTERM ends like SIGINT, with 130; a run that has begun has its own handler.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         from hylo_eval.cli.group import run
+        from hylo_eval.cli.streams import let_readers_leave
+
+        let_readers_leave()
     except KeyboardInterrupt:
         # Pressed before there was anything to stop.
         raise SystemExit(130) from None

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.group import EXIT_USAGE, SuggestingGroup
 from hylo_eval.cli.terminal import console, print_hanging, print_table, printable
 from hylo_eval.errors import EvalError
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,10 +125,10 @@ def freeze(*, name: str, output: Path | None, check: bool, as_json: bool) -> int
 
 @benchmark.command()
 @click.argument("name", metavar="PROVIDER")
-@click.option("--count", required=True, type=click.IntRange(1, 100_000), metavar="N", help="How many tasks.")
-@click.option("--seed", required=True, type=int, metavar="S", help="What they are drawn from.")
+@click.option("--count", required=True, type=Count(most=100_000), metavar="N", help="How many tasks.")
+@click.option("--seed", required=True, type=Count(0), metavar="S", help="What they are drawn from.")
 @click.option("--split", default=None, help="A split of the provider's own.  [default: its first]")
-@click.option("--episodes", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Seeds a task.")
+@click.option("--episodes", type=Count(most=10_000), default=1, show_default=True, help="Seeds a task.")
 @click.option("--arg", "pairs", multiple=True, metavar="K=V", help="An option of the provider; repeatable.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE.toml", help="The file.")
 @click.option("--id", "benchmark_id", default="", metavar="ID", help="Default: the stem of FILE.toml.")
@@ -164,7 +166,7 @@ def sample(
         tasks = [{"id": task.id, "digest": task.digest()} for task in drawn.tasks]
         click.echo(json.dumps({"path": str(path), "digest": drawn.digest(), "tasks": tasks}, indent=2))
     else:
-        click.echo(f"{path}: {len(drawn.tasks)} tasks, {drawn.digest()}")
+        click.echo(f"{path}: {counted(len(drawn.tasks), 'task')}, {drawn.digest()}")
 
 
 @benchmark.command("import-responses")
@@ -261,7 +263,8 @@ def _print_benchmark(found: Benchmark) -> None:
         used = seeds[: found.episodes_per_task]
         capped = f" of {len(seeds)}" if len(used) < len(seeds) else ""
         episodes = len(used) * len(found.tasks)
-        text = f"{split}: {len(used)}{capped} seeds ({describe_seeds(used)}), {episodes} episodes"
+        of = "seed" if len(used) == 1 else "seeds"
+        text = f"{split}: {len(used)}{capped} {of} ({describe_seeds(used)}), {counted(episodes, 'episode')}"
         print_hanging(out, "split   ", text)
     if found.requires_privileged:
         print_hanging(out, "needs   ", "privileged information to score, which a robot does not have")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.group import EXIT_USAGE
 from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
 from hylo_eval.cli.shared_options import run_root_option
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 @click.option(
     "--replicates",
     "count",
-    type=click.IntRange(2, 1000),
+    type=Count(2, 1000),
     default=None,
     metavar="K",
     help="CANDIDATE and PARENT name K runs each: CANDIDATE-r1 and so on, as run --replicates calls them.",

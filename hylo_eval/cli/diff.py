@@ -11,6 +11,7 @@ import click
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, print_hanging, printable_line
 from hylo_eval.errors import EvalError
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from hylo_core.trace import EpisodeTrace
@@ -89,7 +90,7 @@ def _print(traces: list[EpisodeTrace], divergence: Divergence, unfinished: list[
     names = " and ".join(printable_line(trace.episode_id) for trace in traces)
     out.print(f"{printable_line(traces[0].key)}: {names}")
     if divergence.first is None:
-        out.print(f"they are the same in all {divergence.steps[0]} steps")
+        out.print(f"they are the same in all {counted(divergence.steps[0], 'step')}")
     else:
         print_hanging(out, "they part at ", divergence.first.words)
         for parting in divergence.partings[1:]:

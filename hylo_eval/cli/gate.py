@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from hylo_eval.cli.compare import named_repetitions
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.group import EXIT_CLOSED, EXIT_INCOMPLETE, EXIT_USAGE
 from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
 from hylo_eval.cli.shared_options import run_root_option_that_says
@@ -57,7 +56,9 @@ _ELSEWHERE: Final = (
 @click.option(
     "--power", type=float, default=None, help="Of seeing a drop of the margin (no-regression).  [default: 0.8]"
 )
-@click.option("--min-pairs", type=int, default=None, help="Scored pairs below which nothing is decided.  [default: 1]")
+@click.option(
+    "--min-pairs", type=Count(), default=None, help="Scored pairs below which nothing is decided.  [default: 1]"
+)
 @click.option("--min-coverage", type=float, default=None, help="Share of instances to be scored.  [default: 0.95]")
 @click.option(
     "--agent-errors",
@@ -91,7 +92,7 @@ _ELSEWHERE: Final = (
 @click.option(
     "--replicates",
     "count",
-    type=click.IntRange(2, 1000),
+    type=Count(2, 1000),
     default=None,
     metavar="K",
     help="CANDIDATE and PARENT name K runs each: CANDIDATE-r1 and so on, as run --replicates calls them.",
@@ -146,8 +147,7 @@ def gate(**options: Any) -> int:
         verdict = Section(title="verdict: refused", sentences=(*sentences, f"fix: {refusal.fix}"))
         _, document = _write(options, document, [case], (verdict, Section(title="rule", sentences=(words,))))
         if options["as_json"]:
-            with _readers_may_leave():
-                click.echo(json.dumps(document, indent=2))
+            click.echo(json.dumps(document, indent=2))
         raise
     return conclude(judged, options)
 
@@ -185,15 +185,14 @@ def conclude(
         **(members or {}),
     }
     path, document = _write(options, document, gate_cases(outcome), (rule, *sections))
-    with _readers_may_leave():
-        if options["as_json"]:
-            click.echo(json.dumps(document, indent=2))
-        elif not owns_output(options):
-            out = console()
-            print_hanging(out, "rule: ", outcome.words())
-            out.print()
-            print_sections(out, sections)
-            out.print(f"\nrecord: {printable_line(str(path))}")
+    if options["as_json"]:
+        click.echo(json.dumps(document, indent=2))
+    elif not owns_output(options):
+        out = console()
+        print_hanging(out, "rule: ", outcome.words())
+        out.print()
+        print_sections(out, sections)
+        out.print(f"\nrecord: {printable_line(str(path))}")
     return code
 
 
@@ -219,20 +218,8 @@ def _write(
     if options["junit"] is not None:
         write_report(options["junit"], render_junit(suite, cases))
     listed = tuple(sections)
-    with _readers_may_leave():
-        write_markdown(options, title, listed)
+    write_markdown(options, title, listed)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         append_summary(Path(summary), render_markdown(title, listed))
     return path, complete
-
-
-@contextlib.contextmanager
-def _readers_may_leave() -> Generator[None, None, None]:
-    """Keep the verdict's exit code when whoever reads our output has left."""
-    try:
-        yield
-        sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):
-        # rich turns a broken pipe into SystemExit(1), which here would say that the gate is closed.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

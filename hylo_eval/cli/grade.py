@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, describe_agreement, number, printable, printable_line
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from hylo_core.score import Grader
@@ -36,7 +38,7 @@ _SHOWN_REASONS = 5
 @click.option("--again", is_flag=True, help="Judge also what the same grader has judged; the later grade counts.")
 @click.option(
     "--workers",
-    type=click.IntRange(1, 64),
+    type=Count(most=64),
     default=4,
     show_default=True,
     metavar="N",
@@ -133,10 +135,11 @@ def _print_grading(grading: Grading, out: Any) -> None:
     counts = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in grading.counts.items())
     missing = grading.n_episodes - len(grading.episodes)
     left = f", {missing} not looked at" if missing else ""
-    out.print(f"{printable_line(grading.grader)}: {counts or 'nothing done'}{left}, of {grading.n_episodes} episodes")
+    of = counted(grading.n_episodes, "episode")
+    out.print(f"{printable_line(grading.grader)}: {counts or 'nothing done'}{left}, of {of}")
     summary = grading.summary
     mean = "-" if summary.mean is None else number(summary.mean)
-    text = f"  mean {mean} over {summary.n_scored} of {grading.n_episodes} episodes"
+    text = f"  mean {mean} over {summary.n_scored} of {of}"
     if summary.n_abstained:
         text += "; no value: " + ", ".join(f"{n} {printable_line(why)}" for why, n in summary.abstained.items())
     out.print(text)

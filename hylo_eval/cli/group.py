@@ -69,7 +69,7 @@ THREAD_SECONDS: Final = 10.0
 _SYSTEM_LIMITS: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 """Open files, processes, memory."""
 
-_OUTPUT_ERRORS: Final = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
+_OUTPUT_ERRORS: Final = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EBADF)
 
 
 def with_plain_numbers(command: click.Command) -> click.Command:
@@ -113,18 +113,10 @@ class SuggestingGroup(click.Group):
         """Find the command, or suggest one."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
-            from hylo_eval.suggest import did_you_mean
+            from hylo_eval.suggest import did_you_mean, quoted
 
-            ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], known)}")
+            ctx.fail(f"no such command {quoted(args[0])}{did_you_mean(args[0], known)}")
         return super().resolve_command(ctx, args)
-
-
-class _ReaderLeft(Exception):
-    """A broken pipe, on its way past click."""
-
-    def __init__(self, cause: BrokenPipeError) -> None:
-        self.cause = cause
-        super().__init__(str(cause))
 
 
 class LazyGroup(SuggestingGroup):
@@ -141,13 +133,6 @@ class LazyGroup(SuggestingGroup):
         from hylo_core.refs import load_ref
 
         return with_plain_numbers(load_ref(COMMANDS[cmd_name][0]))
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Call the command; click would make an exit with 1, a closed gate, of a reader that has left."""
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise _ReaderLeft(error) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands from the literals."""
@@ -216,11 +201,6 @@ def exit_code(error: BaseException, *, debug: bool, typed: Sequence[str] = ()) -
     """
     from hylo_core.errors import HyloError
 
-    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
-        # rich makes it an exit with 1, which is a closed gate.
-        error = error.__context__
-    if isinstance(error, _ReaderLeft):
-        error = error.cause
     if isinstance(error, SystemExit):
         # Ours is raised after this. An agent or simulator that exits with 0 has not made the command succeed.
         _say(f"error: something that was loaded ended the process: sys.exit({error.code!r})")
@@ -229,11 +209,10 @@ def exit_code(error: BaseException, *, debug: bool, typed: Sequence[str] = ()) -
         _say(str(error) or "interrupted")
         return EXIT_INTERRUPTED
     if isinstance(error, OSError) and error.errno in _OUTPUT_ERRORS and error.filename is None:
-        # Whoever read our output has left, or the disk it goes to is full: not even at exit can more be said there.
+        # The disk that our output goes to is full: not even at exit can more be said there.
         # The result was not delivered, so this is never 0, which is an open gate.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            _say(f"error: cannot write to standard output: {error.strerror}")
+        _say(f"error: cannot write to standard output: {error.strerror}")
         return EXIT_INCOMPLETE
     if debug:
         import traceback

@@ -12,6 +12,7 @@ import click
 from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, percent
 from hylo_eval.errors import EvalError
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -144,17 +145,19 @@ def _document(
 
 def _print_plan(out: Console, found: PairsPlan, label: str) -> None:
     of = f" ({label}, {percent(found.discordant)})" if label else ""
-    out.print(f"{found.n_pairs} pairs{of}: power {found.power_at_n_pairs:.4f} at one-sided alpha {found.alpha:g}")
+    out.print(
+        f"{counted(found.n_pairs, 'pair')}{of}: power {found.power_at_n_pairs:.4f} at one-sided alpha {found.alpha:g}"
+    )
     if found.n_pairs_steady > found.n_pairs and not label:
         out.print(
-            f"{found.n_pairs_steady} pairs: from there on the power stays at {found.power:g} or more "
+            f"{counted(found.n_pairs_steady, 'pair')}: from there on the power stays at {found.power:g} or more "
             "(exact power is a saw-tooth); plan with this number when pairs may drop out"
         )
 
 
 def _print_pilot(out: Console, pilot: Pilot, effect: float) -> None:
     out.print(
-        f"pilot: {pilot.table.discordant} of {pilot.table.n_pairs} pairs were discordant, "
+        f"pilot: {pilot.table.discordant} of {counted(pilot.table.n_pairs, 'pair')} were discordant, "
         f"{percent(pilot.discordant)}; at most {percent(pilot.discordant_high)} by its 95 % interval"
     )
     if pilot.discordant < effect:
@@ -169,7 +172,7 @@ def _print_noise(out: Console, noise: MeasuredNoise) -> None:
 
     floor, interval = noise.floor, noise.floor.discordant_interval
     out.print(
-        f"noise: two runs of one agent disagree in {floor.discordant} of {floor.n_pairs} pairs, "
+        f"noise: two runs of one agent disagree in {floor.discordant} of {counted(floor.n_pairs, 'pair')}, "
         f"{percent(floor.discordant_rate)}; 95 % interval {percent(interval.low)} to {percent(interval.high)}"
     )
     out.print(f"noise floor: {floor_words(floor)}")

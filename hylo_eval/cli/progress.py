@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError, QueueError
+from hylo_eval.numerals import counted
 from hylo_eval.traces.manifest import read_manifest
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class Progress:
             self._bar.advance(self._row)
         elif not self._quiet and self._clock() >= self._next:
             self._next = self._clock() + LINE_SECONDS
-            console(stderr=True).print(f"{self._done}/{self._total} episodes")
+            console(stderr=True).print(f"{self._done}/{counted(self._total, 'episode')}")
 
     def close(self) -> None:
         """Take the bar away."""

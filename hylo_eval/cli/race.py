@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.elsewhere import entry_for, run_elsewhere
 from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, percent, printable_line
-from hylo_eval.errors import EvalError
+from hylo_eval.numerals import counted
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 @click.option("--env-arg", multiple=True, metavar="K=V", help="An option of the environment; repeatable.")
 @click.option("--split", default=None, help="Default: heldout, or the only one.")
 @click.option("--task", "tasks", multiple=True, metavar="ID|N", help="Only this task; repeatable.")
-@click.option("--episodes", type=int, default=None, metavar="N", help="Seeds a task; caps the split.")
-@click.option("--max-pairs", type=int, default=None, metavar="N", help="Pairs at most, a balanced prefix.")
+@click.option("--episodes", type=Count(), default=None, metavar="N", help="Seeds a task; caps the split.")
+@click.option("--max-pairs", type=Count(), default=None, metavar="N", help="Pairs at most, a balanced prefix.")
 @click.option("--max-minutes", type=float, default=None, metavar="M", help="Time at most.")
-@click.option("--max-steps", type=int, default=None, metavar="N", help="Another horizon.")
+@click.option("--max-steps", type=Count(), default=None, metavar="N", help="Another horizon.")
 @click.option("--alpha", type=float, default=None, help="One-sided significance level.  [default: 0.05]")
 @click.option("--min-coverage", type=float, default=None, help="Share of pairs to be scored.  [default: 0.95]")
 @click.option(
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
     help="Whether safety interventions must not rise significantly.  [default: they must not]",
 )
 @click.option("--safety", multiple=True, metavar="REF[:K=V,…]", help="A safety filter; repeatable; 'none' for none.")
-@click.option("--max-attempts", type=int, default=3, show_default=True, help="Tries where the infrastructure fails.")
+@click.option(
+    "--max-attempts", type=Count(most=1000), default=3, show_default=True, help="Tries where the infrastructure fails."
+)
 @click.option("--candidate-run-id", default=None, help="Name of the candidate's run folder.")
 @click.option("--parent-run-id", default=None, help="Name of the parent's run folder.")
 @run_root_option_that_says("Where the two run folders go; the record goes to comparisons/ in it.")
@@ -61,8 +64,6 @@ def race(**options: Any) -> int:
     from hylo_eval.cli.gate import conclude
     from hylo_eval.evaluation.comparing.gating import judge
 
-    if options["max_pairs"] is not None and options["max_pairs"] < 1:
-        raise EvalError(f"--max-pairs must be at least 1, not {options['max_pairs']}", fix="--max-pairs 50, say")
     policy = _policy(options)
     entry = entry_for(env_of(find_benchmark(options["benchmark"]))[0])
     if entry is not None:
@@ -160,8 +161,11 @@ def _section(result: RaceResult) -> Section:
     return Section(
         title="race",
         facts=(
-            ("ended", f"{_ENDINGS[result.ending]}, after {result.test.n_looked} of {result.test.n_declared} pairs"),
-            ("saved", f"{result.saved} of {result.planned} episodes ({share}) were not needed"),
+            (
+                "ended",
+                f"{_ENDINGS[result.ending]}, after {result.test.n_looked} of {counted(result.test.n_declared, 'pair')}",
+            ),
+            ("saved", f"{result.saved} of {counted(result.planned, 'episode')} ({share}) were not needed"),
             ("candidate's run", printable_line(str(result.candidate.run.path))),
             ("parent's run", printable_line(str(result.parent.run.path))),
         ),

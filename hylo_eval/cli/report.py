@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError, cannot_write
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--episodes",
-    type=click.IntRange(min=0),
+    type=Count(0),
     default=60,
     show_default=True,
     metavar="N",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.run_settings import settings_line
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.streams import stdout_to_stderr
@@ -19,6 +20,8 @@ from hylo_eval.cli.terminal import (
     printable,
     printable_line,
 )
+from hylo_eval.compare.words import not_as_recorded
+from hylo_eval.numerals import counted
 from hylo_eval.versions import stand_in_sentence, stand_ins
 
 if TYPE_CHECKING:
@@ -41,9 +44,7 @@ _SHOWN_MODIFIED = 10
 )
 @click.option("--name", default=None, metavar="NAME", help="Of the new log. Default: rescore-1, or the next free one.")
 @click.option("--accept-modified", is_flag=True, help="Score traces that were changed since the run; the log says so.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=None, metavar="N", help="Processes. Default: one a processor."
-)
+@click.option("--workers", type=Count(), default=None, metavar="N", help="Processes. Default: one a processor.")
 @run_root_option
 @click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output, and nothing else there.")
 def rescore(**options: Any) -> int:
@@ -139,7 +140,8 @@ def _print_outcome(outcome: Rescoring | Refused) -> None:
     for key, differences in list(outcome.modified.items())[:_SHOWN_MODIFIED]:
         out.print(f"modified: {printable(key)}: {printable('; '.join(differences))}")
     if outcome.modified:
-        out.print(f"warning: {len(outcome.modified)} of {len(log.samples)} traces are not the ones that were recorded")
+        out.print(f"warning: of {counted(len(log.samples), 'trace')}, {not_as_recorded(len(outcome.modified))}")
     if outcome.disagreements:
-        out.print(f"warning: in {outcome.disagreements} episodes the goal as written and the simulator's check differ")
+        differing = counted(outcome.disagreements, "episode")
+        out.print(f"warning: in {differing} the goal as written and the simulator's check differ")
     out.print(f"log: {outcome.log_path}")

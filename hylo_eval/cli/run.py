@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.run_executor import make_executor
 from hylo_eval.cli.run_report import as_json, print_report
 from hylo_eval.cli.shared_options import run_root_option_that_says
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from hylo_eval.evaluation.stopping import StopRequest
     from hylo_eval.traces.layout import RunFolder
 
-_N = click.IntRange(min=1, max=2**31)
 _STOPPING = "stopping after this step; once more to stop at once"
 
 
@@ -39,17 +39,19 @@ _STOPPING = "stopping after this step; once more to stop at once"
 @click.option("--split", default=None, help="Default: heldout, or the only one.")
 @click.option("--task", "tasks", multiple=True, metavar="ID|N", help="Only this task; repeatable.")
 @click.option("--key", default=None, metavar="KEY", help="Only this instance, to look at one failure again.")
-@click.option("--episodes", type=int, default=None, metavar="N", help="Seeds a task; caps the split.")
-@click.option("--max-episodes", type=int, default=None, metavar="N", help="Episodes altogether, a balanced prefix.")
+@click.option("--episodes", type=Count(), default=None, metavar="N", help="Seeds a task; caps the split.")
+@click.option("--max-episodes", type=Count(), default=None, metavar="N", help="Episodes altogether, a balanced prefix.")
 @click.option("--budget", default=None, metavar="20m", help="Take nothing new after so long: a balanced prefix again.")
 @click.option("--shard", default=None, metavar="I/N", help="Only part I of N, with its share of every task.")
 @click.option(
-    "--replicates", type=click.IntRange(2, 1000), default=None, metavar="K", help="Run everything K times, a run each."
+    "--replicates", type=Count(2, 1000), default=None, metavar="K", help="Run everything K times, a run each."
 )
 @click.option(
-    "--replicate", type=click.IntRange(1, 1000), default=None, metavar="N", help="Only repetition N, as on a cluster."
+    "--replicate", type=Count(most=1000), default=None, metavar="N", help="Only repetition N, as on a cluster."
 )
-@click.option("--max-steps", type=int, default=None, metavar="N", help="Another horizon; comparisons will refuse it.")
+@click.option(
+    "--max-steps", type=Count(), default=None, metavar="N", help="Another horizon; comparisons will refuse it."
+)
 @click.option("--scorer", "scorers", multiple=True, metavar="REF", help="A scorer; repeatable. The first decides.")
 @click.option(
     "--safety",
@@ -65,7 +67,7 @@ _STOPPING = "stopping after this step; once more to stop at once"
 @click.option("--allow-code-change", is_flag=True, help="Continue a run that another state of Hylo's source began.")
 @click.option(
     "--workers",
-    type=click.IntRange(min=0, max=1024),
+    type=Count(0, 1024),
     default=1,
     show_default=True,
     help="Worker processes; 0 runs everything in this process, for debuggers.",
@@ -82,11 +84,11 @@ _STOPPING = "stopping after this step; once more to stop at once"
 @click.option(
     "--deadline", "deadlines", multiple=True, metavar="PHASE=SECONDS", help="Of make, reset, step, act, close."
 )
-@click.option("--recycle-after", type=_N, default=None, metavar="K", help="Replace a worker after K episodes.")
-@click.option("--max-rss-mb", type=_N, default=None, metavar="MB", help="Replace a worker that holds more memory.")
+@click.option("--recycle-after", type=Count(), default=None, metavar="K", help="Replace a worker after K episodes.")
+@click.option("--max-rss-mb", type=Count(), default=None, metavar="MB", help="Replace a worker that holds more memory.")
 @click.option(
     "--max-attempts",
-    type=click.IntRange(max=1000),
+    type=Count(most=1000),
     default=3,
     show_default=True,
     help="Tries where the infrastructure fails.",

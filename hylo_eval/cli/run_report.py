@@ -18,6 +18,8 @@ from hylo_eval.cli.terminal import (
     printable,
     printable_line,
 )
+from hylo_eval.numerals import counted
+from hylo_eval.report.text import repeated_words
 from hylo_eval.versions import stand_in_sentence
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def _print_notes(result: EvalResult) -> None:
     if said := stand_in_sentence("the run", result.log.eval.manifest.get("versions")):
         out.print(printable_line(said))
     states = result.initial_states
-    again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
+    again = repeated_words(states.repeated)
     out.print(f"distinct initial states: {states.distinct}{again}")
     primary, summary = next(iter(result.summaries.items()))
     if hint := describe_precision(printable(primary), summary):
@@ -88,7 +90,8 @@ def _print_notes(result: EvalResult) -> None:
         )
         out.print(f"all of it: the error event of {printable_line(str(failed.result.path))}")
     if result.disagreements:
-        out.print(f"warning: in {result.disagreements} episodes the goal as written and the simulator's check differ")
+        differing = counted(result.disagreements, "episode")
+        out.print(f"warning: in {differing} the goal as written and the simulator's check differ")
     for side, value in (("agent", "agent"), ("environment", "env")):
         silent = [
             item.path for item in result.differences if item.severity == "unknown" and getattr(item, value) == UNKNOWN

@@ -51,7 +51,9 @@ def _show_run(run: RunFolder, *, as_json: bool) -> int:
     from hylo_eval.compare.words import counted
     from hylo_eval.run_index.comparisons import comparisons_of
     from hylo_eval.run_index.folders import commonest_errors, planned_episodes, read_run
+    from hylo_eval.traces.finding import refuse_no_remains
 
+    refuse_no_remains(run)
     found = read_run(run)
     if as_json:
         log = None if found.log is None else found.log.header().to_dict()

@@ -12,6 +12,7 @@ import attrs
 import click
 
 from hylo_eval.cli.shared_options import run_root_option
+from hylo_eval.cli.streams import reader_left
 from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.versions import stand_ins
 
@@ -34,7 +35,9 @@ EXIT_FAULTY: Final = 2
 @click.command()
 @click.argument("name", metavar="RUN")
 @run_root_option
-@click.option("--watch", is_flag=True, help="Look again and again, until the run is whole or nobody works on it.")
+@click.option(
+    "--watch", is_flag=True, help="Look again and again, until the run is whole, or nobody works on it or reads."
+)
 @click.option("--clean", is_flag=True, help="Remove the files of lost attempts, after listing them.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output; with --watch a line each time.")
 def status(*, name: str, run_root: Path, watch: bool, clean: bool, as_json: bool) -> int:
@@ -93,12 +96,13 @@ def _look(run: RunFolder, seconds: float, show: Callable[[RunStatus], None]) -> 
         began = time.monotonic()
         found = read_status(run)
         show(found)
-        if found.complete or not found.working:
+        if found.complete or not found.working or reader_left():
             return found
         time.sleep(max(seconds, _LOOKING_SHARE * (time.monotonic() - began)))
 
 
 def _clean(found: RunStatus, *, quiet: bool) -> None:
+    from hylo_eval.compare.words import counted
     from hylo_eval.evaluation.activity import sweep
     from hylo_eval.evaluation.orphans import remove
     from hylo_eval.evaluation.status import refuse_cleaning
@@ -112,7 +116,7 @@ def _clean(found: RunStatus, *, quiet: bool) -> None:
     remove(found.run, orphans)
     sweep(found.run)
     if not quiet:
-        console().print(f"removed {len(orphans)} files" if orphans else "there is nothing to remove")
+        console().print(f"removed {counted(len(orphans), 'file')}" if orphans else "there is nothing to remove")
 
 
 def status_json(found: RunStatus) -> dict[str, Any]:

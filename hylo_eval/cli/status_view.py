@@ -13,6 +13,7 @@ from hylo_eval.cli.terminal import percent, print_table, printable_line
 from hylo_eval.evaluation.activity import Presence
 from hylo_eval.evaluation.status import root_option
 from hylo_eval.evaluation.tally import COUNTS
+from hylo_eval.numerals import counted
 from hylo_eval.queue import Ending, State
 from hylo_eval.versions import stand_in_sentence
 
@@ -107,7 +108,7 @@ def as_renderable(status: RunStatus, notice: str = "") -> Any:
 
 def one_line(status: RunStatus) -> str:
     """The least that a log needs to say, in one line."""
-    parts = [f"{status.ended}/{status.planned} episodes"]
+    parts = [f"{status.ended}/{counted(status.planned, 'episode')}"]
     if status.counts[State.ABSTAINED]:
         parts.append(f"{status.counts[State.ABSTAINED]} of them given up")
     tally = status.tally
@@ -118,7 +119,7 @@ def one_line(status: RunStatus) -> str:
         )
     retried = sum(item.count for item in tally.by_attempt() if item.ending not in (*COUNTS, Ending.RELEASED))
     if retried:
-        parts.append("1 attempt failed" if retried == 1 else f"{retried} attempts failed")
+        parts.append(f"{counted(retried, 'attempt')} failed")
     return ", ".join(parts) + _speed(status)
 
 
@@ -136,7 +137,9 @@ def _counts(status: RunStatus) -> str:
         parts.append(f"{counts[State.PENDING]} waiting")
     outcomes = {status_: count for status_, count in sorted(status.tally.outcomes.items()) if status_ != "completed"}
     named = f" ({', '.join(f'{count} {printable_line(name)}' for name, count in outcomes.items())})" if outcomes else ""
-    return f"{status.ended} of {status.planned} episodes have an outcome{named}: {', '.join(parts)}"
+    have = "has" if status.ended == 1 else "have"
+    planned = counted(status.planned, "episode")
+    return f"{status.ended} of {planned} {have} an outcome{named}: {', '.join(parts)}"
 
 
 def _working(status: RunStatus) -> Iterator[str]:
@@ -228,7 +231,7 @@ def _orphans(status: RunStatus) -> Iterator[str]:
     if not orphans:
         return
     size = sum(orphan.size for orphan in orphans)
-    files = "1 file" if len(orphans) == 1 else f"{len(orphans)} files"
+    files = counted(len(orphans), "file")
     shown = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
     yield f"{files} of lost attempts ({shown}) that no row of the queue names; --clean removes them:"
     for orphan in orphans[:MAX_ORPHANS]:
@@ -243,7 +246,8 @@ def _speed(status: RunStatus) -> str:
         return ""
     left = status.seconds_left
     time_left = "" if left is None else f", about {duration(left)} left"
-    return f"; {rate:.3g} episodes a minute{time_left}" if rate < 100 else f"; {rate:.0f} episodes a minute{time_left}"
+    shown = f"{rate:.3g}" if rate < 100 else f"{rate:.0f}"
+    return f"; {shown} {'episode' if shown == '1' else 'episodes'} a minute{time_left}"
 
 
 def _shard(status: RunStatus) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from hylo_eval.numerals import are, counted
 from hylo_eval.report.text import number, percent, printable, printable_line
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def describe_precision(name: str, summary: ScoreSummary) -> str:
         return ""
     from hylo_eval.scoring.intervals import trials_for_width
 
-    episodes = "1 episode leaves" if summary.n_scored == 1 else f"{summary.n_scored} episodes leave"
+    episodes = f"{counted(summary.n_scored, 'episode')} {'leaves' if summary.n_scored == 1 else 'leave'}"
     return (
         f"{name}: {episodes} an interval of {100 * (high - low):.0f} points; "
         f"{trials_for_width(_USEFUL)} would leave at most {100 * _USEFUL:.0f}"
@@ -159,7 +160,7 @@ def describe_precision(name: str, summary: ScoreSummary) -> str:
 
 def describe_unfinished(name: str, summary: ScoreSummary, planned: int) -> str:
     """A rate of a run that was stopped, with what is missing counted both ways: successes tend to end first."""
-    text = f"{summary.n_attempted} of {planned} episodes are finished"
+    text = f"{summary.n_attempted} of {counted(planned, 'episode')} {are(summary.n_attempted)} finished"
     if not summary.binary or summary.mean is None:
         return text
     successes = round(summary.mean * summary.n_scored)
@@ -184,7 +185,7 @@ def describe_abstentions(name: str, summary: ScoreSummary) -> str:
 def describe_agreement(agreement: Agreement) -> str:
     """Two graders, how often they agree, and kappa with its interval."""
     first, second = map(printable_line, agreement.graders)
-    text = f"{first} and {second}: {percent(agreement.observed)} equal in {agreement.n} episodes"
+    text = f"{first} and {second}: {percent(agreement.observed)} equal in {counted(agreement.n, 'episode')}"
     if agreement.kappa is None or agreement.interval is None:
         return f"{text}; kappa is not defined, because both said the same of every one"
     low, high = agreement.interval

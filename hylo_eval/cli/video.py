@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from hylo_eval.cli.counts import Count
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, print_table, printable_line
 from hylo_eval.errors import EvalError, cannot_write
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from hylo_eval.report.run_record import EpisodeRecord, RunRecord
@@ -27,7 +29,7 @@ _NOT_BELIEVED: Final = "trace changed"
 @click.option("--grid", is_flag=True, help="Make a contact sheet (PNG) and a wall (MP4) for each camera.")
 @click.option("--camera", default=None, metavar="NAME", help="Only this camera.")
 @click.option("--failures", is_flag=True, help="Only episodes without success.")
-@click.option("--max-episodes", type=click.IntRange(1, 100), default=25, show_default=True, help="The first so many.")
+@click.option("--max-episodes", type=Count(most=100), default=25, show_default=True, help="The first so many.")
 @click.option(
     "-o",
     "--output",
@@ -122,6 +124,6 @@ def _write(record: RunRecord, camera: str, found: Sequence[Recorded], output: Pa
     write_contact_sheet(tiles, sheet)
     write_wall(tiles, wall)
     out = console()
-    out.print(f"{len(tiles)} episodes, camera {camera}")
+    out.print(f"{counted(len(tiles), 'episode')}, camera {camera}")
     out.print(f"contact sheet: {printable_line(str(sheet))}")
     out.print(f"wall: {printable_line(str(wall))}")

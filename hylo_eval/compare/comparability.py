@@ -15,6 +15,7 @@ from hylo_eval.compare.evidence import (
     RunEvidence,
 )
 from hylo_eval.errors import EvalError
+from hylo_eval.numerals import are, counted
 from hylo_eval.suggest import did_you_mean
 from hylo_eval.versions import stand_in_sentence, stand_ins
 
@@ -238,7 +239,8 @@ def _task_differences(candidate: RunEvidence, parent: RunEvidence, *, intersect:
     elif other:
         yield Difference(
             name="tasks",
-            sentence=f"{len(other)} of {len(shared)} instances are of other tasks on the two sides, {other[0]} first",
+            sentence=f"{len(other)} of {counted(len(shared), 'instance')} {are(len(other))} of other tasks "
+            f"on the two sides, {other[0]} first",
         )
     elif unseen and ours.tasks_digest != theirs.tasks_digest:
         yield Difference(
@@ -291,7 +293,8 @@ def _other_starts(
     differences = [
         Difference(
             name=aspect,
-            sentence=f"{len(keys)} of {len(shared)} pairs began with another {_ASPECTS[aspect]}, {keys[0]} first",
+            sentence=f"{len(keys)} of {counted(len(shared), 'pair')} "
+            f"began with another {_ASPECTS[aspect]}, {keys[0]} first",
         )
         for aspect, keys in by_aspect.items()
         if aspect in allow or too_many
@@ -326,7 +329,8 @@ def _notes(
         )
     if unpaired:
         aspects = ", ".join(sorted({aspect for found in unpaired.values() for aspect in found}))
-        yield f"{len(unpaired)} of {len(shared)} pairs began differently ({aspects}) and are not counted as pairs"
+        said = f"{len(unpaired)} of {counted(len(shared), 'pair')} began differently ({aspects})"
+        yield f"{said} and {are(len(unpaired))} not counted"
     ours, theirs = candidate.conditions, parent.conditions
     if said := stand_in_sentence("both sides", ours.versions):
         yield said

@@ -318,7 +318,7 @@ def _no_regression(rule: GateRule, tasks: Sequence[GroupComparison]) -> tuple[Ve
             blind.append(f"{row.label}: {pairs} could have shown {seen}, not {rule.margin:g}")
     if blind:
         return "inconclusive", tuple(blind)
-    return "pass", (f"none of {len(rows)} tasks is worse, and a drop of {rule.margin:g} would have shown",)
+    return "pass", (f"none of {counted(len(rows), 'task')} is worse, and a drop of {rule.margin:g} would have shown",)
 
 
 def worst_verdict(verdict: Verdict, guards: Sequence[Guard], missing: Sequence[str]) -> Verdict:

@@ -10,6 +10,7 @@ import attrs
 from hylo_eval.compare.agent_labels import NamedAgent
 from hylo_eval.compare.selection import expected_best_of_equal
 from hylo_eval.compare.words import counted
+from hylo_eval.numerals import are
 
 COMPARISON_SCHEMA: Final = "hylo.comparison/v0.1"
 
@@ -158,7 +159,8 @@ class Ledger:
                 f"shows {best:.2f} on {counted(n_episodes, 'episode')}"
             )
         if self.unreadable:
-            yield f"{self.unreadable} files among the records cannot be read and are not counted"
+            files = counted(self.unreadable, "file")
+            yield f"{files} among the records cannot be read and {are(self.unreadable)} not counted"
 
 
 _Named = TypeVar("_Named", bound=NamedAgent)

@@ -17,6 +17,7 @@ from hylo_eval.compare.sequential import Pair, SequentialLook, longest_finished_
 from hylo_eval.compare.table import AGENT_ERROR, Side
 from hylo_eval.compare.tipping import TippingPoint
 from hylo_eval.errors import EvalError
+from hylo_eval.numerals import counted
 
 
 @attrs.frozen(kw_only=True)
@@ -147,7 +148,7 @@ def _rise(evidence: PairedEvidence, metric: str, n_declared: int, alpha: float) 
     order = [key for key in declared_order(evidence) if key in ours and key in theirs]
     test = sequential_test([_more(ours[key], theirs[key]) for key in order], n_declared=n_declared, alpha=alpha)
     verdict = "fail" if test.p_value <= alpha else "pass"
-    found = f"more in {test.candidate_wins} pairs, fewer in {test.parent_wins}"
+    found = f"more in {counted(test.candidate_wins, 'pair')}, fewer in {test.parent_wins}"
     return Guard(name=name, verdict=verdict, words=f"{name}: {found}, anytime-valid p = {test.p_value:.3g} for a rise")
 
 

@@ -20,6 +20,7 @@ from hylo_eval.compare.checks import require_alpha, require_between, require_cou
 from hylo_eval.compare.mcnemar import discordant_pairs_needed, exact_mcnemar
 from hylo_eval.compare.numeric import numpy, special_functions
 from hylo_eval.compare.tango import Interval
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from hylo_eval.compare.table import PairTable
@@ -124,8 +125,9 @@ def noise_floor(table: PairTable, *, alpha: float = 0.05) -> NoiseFloor:
     needed = discordant_pairs_needed(alpha)
     if table.n_pairs < needed:
         raise ContractError(
-            f"holds {table.n_pairs} scored pairs, too few to measure noise: no difference of fewer than {needed} is "
-            f"significant at {alpha:g}. fix: run at least {needed} instances twice, better some hundred",
+            f"holds {counted(table.n_pairs, 'scored pair')}, too few to measure noise: "
+            f"no difference of fewer than {needed} is significant "
+            f"at {alpha:g}. fix: run at least {needed} instances twice, better some hundred",
             path="table",
         )
     test = exact_mcnemar(table.candidate_wins, table.parent_wins)
@@ -156,7 +158,7 @@ def measured_floor(
     require_count(n_pairs, "n_pairs", at_least=1)
     require_count(discordant, "discordant")
     if discordant > n_pairs:
-        raise ContractError(f"{discordant} disagreements do not fit into {n_pairs} pairs", path="discordant")
+        raise ContractError(f"{discordant} disagreements do not fit into {counted(n_pairs, 'pair')}", path="discordant")
     share = discordant / n_pairs
     interval = Interval(
         low=_limit(discordant, n_pairs - discordant + 1, upper=False),
@@ -211,8 +213,8 @@ def floor_words(floor: NoiseFloor) -> str:
         f"{100 * share:.1f} points" if share else "no difference" for share in (floor.effect, floor.effect_high)
     )
     return (
-        f"on {floor.compared_pairs} pairs noise alone reaches {effect} with a probability above {floor.alpha:g}, and "
-        f"{high} at the upper end of that interval"
+        f"on {counted(floor.compared_pairs, 'pair')} noise alone reaches {effect} "
+        f"with a probability above {floor.alpha:g}, and {high} at the upper end of that interval"
     )
 
 
@@ -226,7 +228,7 @@ def noise_words(floor: NoiseFloor, difference: float, *, of: str) -> str:
     """
     interval = floor.discordant_interval
     found = (
-        f"{of} run twice disagreed in {floor.discordant} of {floor.n_pairs} pairs, "
+        f"{of} run twice disagreed in {floor.discordant} of {counted(floor.n_pairs, 'pair')}, "
         f"95 % interval {100 * interval.low:.1f} to {100 * interval.high:.1f} %"
     )
     floors = floor_words(floor)

@@ -26,6 +26,7 @@ from hylo_eval.compare.permutation import bootstrap_mean_interval
 from hylo_eval.compare.replicates import VarianceSplit, split_runs
 from hylo_eval.compare.table import PairTable, Side, merged
 from hylo_eval.compare.tango import Interval
+from hylo_eval.numerals import counted
 
 REPLICATED_SCOPE = "these instances, over repetitions"
 """What a replicated comparison makes a claim about."""
@@ -165,7 +166,7 @@ def decide_replicated(
     require_repeatable(rule)
     found = compare_replicates(repetitions, metric, rule=rule, alpha=rule.alpha)
     cluster = found.cluster
-    shown = f"over {cluster.n_clusters} instances in {len(repetitions)} repetitions"
+    shown = f"over {counted(cluster.n_clusters, 'instance')} in {len(repetitions)} repetitions"
     verdict: Verdict = "inconclusive"
     reason = f"no difference shown {shown}: p = {cluster.p_value:.3g} for a better candidate"
     if cluster.p_value <= rule.alpha:
@@ -174,10 +175,10 @@ def decide_replicated(
         verdict, reason = "fail", f"the parent is better {shown}: p = {cluster.reverse_p_value:.3g}"
     raw = merged(_table(evidence, metric) for evidence in repetitions)
     planned = sum(len(_keys(evidence)) for evidence in repetitions)
-    counted = rule.counted(raw).n_pairs
-    coverage = counted / planned if planned else 0.0
+    judged_pairs = rule.counted(raw).n_pairs
+    coverage = judged_pairs / planned if planned else 0.0
     finished = all(evidence.finished for evidence in repetitions)
-    missing = missing_evidence(rule, counted, coverage, finished=finished)
+    missing = missing_evidence(rule, judged_pairs, coverage, finished=finished)
     decision = Decision(
         rule=rule,
         rule_in_words=rule.words(repetitions=len(repetitions)),

@@ -5,18 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from hylo_eval.numerals import counted
+
+__all__ = ["counted", "not_as_recorded", "short_digests"]
+
 _DIGEST: Final = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{52}\b")
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """``1 pair``, ``2 pairs``, ``0 losses``.
-
-    Args:
-        count: How many.
-        noun: Of one.
-        plural: Of several, where an s does not make it.
-    """
-    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def not_as_recorded(count: int) -> str:

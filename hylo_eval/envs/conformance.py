@@ -140,7 +140,7 @@ def _success_is_bool(subject: _Subject) -> None:
     for step in range(EPISODE_STEPS):
         if not isinstance(info.get(SUCCESS), bool):
             found = info.get(SUCCESS)
-            when = f"after {step} steps" if step else "at reset"
+            when = f"after step {step}" if step else "at reset"
             raise Broken(f"{when} info[{SUCCESS!r}] is {found!r} ({type(found).__name__})")
         _, _, terminated, truncated, info = subject.env.step(subject.action(generator))
         if terminated or truncated:
@@ -152,7 +152,7 @@ def _step_returns_plain_flags(subject: _Subject) -> None:
     _, reward, terminated, truncated, _ = subject.env.step(subject.action(np.random.default_rng(0)))
     if not isinstance(terminated, bool) or not isinstance(truncated, bool):
         raise Broken(f"terminated is {terminated!r}, truncated is {truncated!r}; both are bools")
-    if isinstance(reward, bool) or not isinstance(reward, float):
+    if isinstance(reward, bool) or not isinstance(reward, float) or not np.isfinite(reward):
         raise Broken(f"the reward is {reward!r} ({type(reward).__name__})")
 
 
@@ -162,10 +162,10 @@ def _observations_fit_the_space(subject: _Subject) -> None:
     generator = np.random.default_rng(0)
     for step in range(EPISODE_STEPS):
         if set(observation) != set(space.spaces):
-            raise Broken(f"after {step} steps the keys are {sorted(observation)}, not {sorted(space.spaces)}")
+            raise Broken(f"after step {step} the keys are {sorted(observation)}, not {sorted(space.spaces)}")
         for name, member in space.spaces.items():
             if not member.contains(observation[name]):
-                raise Broken(f"after {step} steps {name!r} is {observation[name]!r}, which is not in {member}")
+                raise Broken(f"after step {step} {name!r} is {observation[name]!r}, which is not in {member}")
         observation, _, terminated, truncated, _ = subject.env.step(subject.action(generator))
         if terminated or truncated:
             return
@@ -212,9 +212,9 @@ def _time_limit_is_lifted(subject: _Subject) -> None:
         action = subject.action(generator) if still is None else still
         _, _, terminated, truncated, _ = subject.env.step(action)
         if truncated:
-            raise Broken(f"truncated after {step + 1} steps, within the horizon of {subject.task.max_steps}")
+            raise Broken(f"truncated after step {step + 1}, within the horizon of {subject.task.max_steps}")
         if terminated:
-            raise NotApplicable(f"the task itself ended after {step + 1} steps")
+            raise NotApplicable(f"the task itself ended after step {step + 1}")
 
 
 def _reset_is_pure(subject: _Subject) -> None:
@@ -341,7 +341,7 @@ RULES: tuple[Rule[_Subject], ...] = (
         _instruction_is_text,
     ),
     Rule("success", "info['success'] is a bool at reset and at every step.", _success_is_bool),
-    Rule("step_types", "step returns a float reward and two bools.", _step_returns_plain_flags),
+    Rule("step_types", "step returns a finite float reward and two bools.", _step_returns_plain_flags),
     Rule(
         "observations",
         "Every observation has the keys of its space, and lies in it.",

@@ -7,6 +7,7 @@ all instances of one task. On top of Gymnasium's own rules:
   never from a counter of resets, never from a global generator, never from what the episode before left behind.
 * ``reset`` returns ``info["instruction"]`` (the text actually used) and ``info["success"]``; ``step`` returns
   ``info["success"]`` at every step. It is a ``bool``: any other type is an error, adapters convert explicitly.
+* The reward is a finite number, except at a step that is said to be unstable.
 * ``step`` takes a read-only action; observations keep the keys, shapes and dtypes they have at reset.
 * Built-in time limits are lifted: the harness owns the horizon. ``terminated`` and ``truncated`` are the task's own.
 * ``env_spec`` says what the env offers; ``versions`` names the simulator's packages; ``renderer`` what draws.

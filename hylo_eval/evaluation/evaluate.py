@@ -33,6 +33,7 @@ from hylo_eval.evaluation.run_beginning import RunBeginning
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
 from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.evaluation.workers.lost_episode import with_trace
+from hylo_eval.numerals import counted
 from hylo_eval.queue import RunQueue, State
 from hylo_eval.scoring.aggregate import ScoreSummary
 from hylo_eval.scoring.counts import SafetyInterventions, Steps
@@ -112,7 +113,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, result: EvalResult) -> None:
         self.result = result
-        super().__init__(f"stopped after {len(result.scored)} episodes")
+        super().__init__(f"stopped after {counted(len(result.scored), 'episode')}")
 
 
 def evaluate(

@@ -29,6 +29,7 @@ from hylo_eval.evaluation.recorded_trace import read_recorded
 from hylo_eval.evaluation.rescore_plan import log_of, trace_path
 from hylo_eval.evaluation.score_pool import RecordedEpisode, differences_from_record
 from hylo_eval.grading.protocol import NoJudgement, digest_of, is_parallel
+from hylo_eval.numerals import counted
 from hylo_eval.scoring.aggregate import ScoreSummary, summarise
 from hylo_eval.scoring.agreement import Agreement, pairwise_agreement
 from hylo_eval.scoring.grade import GradeScorer
@@ -123,7 +124,9 @@ class GradingInterrupted(KeyboardInterrupt):
 
     def __init__(self, grading: Grading) -> None:
         self.grading = grading
-        super().__init__(f"stopped after {len(grading.episodes)} of {grading.n_episodes} episodes; their grades stay")
+        super().__init__(
+            f"stopped after {len(grading.episodes)} of {counted(grading.n_episodes, 'episode')}; their grades stay"
+        )
 
 
 def grade_run(

@@ -14,7 +14,7 @@ from hylo_eval.evaluation.phases import Deadlines
 from hylo_eval.families import places_of
 from hylo_eval.numerals import is_plain_number
 from hylo_eval.options import NOT_RECORDED, on_record, split_pairs
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.manifest import read_manifest
 
@@ -73,7 +73,7 @@ def resumed(options: Mapping[str, Any], given: Collection[str]) -> dict[str, Any
             fix = (
                 f"it was run in repetitions: name one, {run_id}-r1, or repeat its whole command with --run-id {run_id}"
             )
-        raise EvalError(f"there is no run {run_id!r} in {run_root}{did_you_mean(run_id, known)}", fix=fix)
+        raise EvalError(f"there is no run {quoted(run_id)} in {run_root}{did_you_mean(run_id, known)}", fix=fix)
     manifest = read_manifest(folder.manifest)
     invocation = manifest.get("invocation")
     if not isinstance(invocation, dict):
@@ -159,7 +159,7 @@ def read_deadlines(pairs: Sequence[str]) -> Deadlines:
     for name, text in given.items():
         if name not in known:
             raise EvalError(
-                f"--deadline has no phase {name!r}{did_you_mean(name, known)} ({', '.join(known)})",
+                f"--deadline has no phase {quoted(name)}{did_you_mean(name, known)} ({', '.join(known)})",
                 fix="--deadline PHASE=SECONDS with one of these phases",
             )
         try:

@@ -43,6 +43,7 @@ def outcome_of(
         "success": success_of(instance, result.end),
         "disagreements": result.disagreements,
         "error": "" if error is None else describe_failure(error),
+        "lasting": result.lasting,
         "started_at": started_at,
         "seconds": seconds,
     }

@@ -18,7 +18,8 @@ from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import BenchmarkRef
 from hylo_eval.benchmarks import benchmarks_with_task
 from hylo_eval.errors import EvalError
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.numerals import require_count
+from hylo_eval.suggest import did_you_mean, quoted
 
 
 @attrs.frozen
@@ -106,7 +107,7 @@ class Plan:
         spec, index = self._specs.get(task), self._positions.get(seed)
         if spec is None or index is None:
             raise EvalError(
-                f"split {self.split!r} has no instance {key!r}",
+                f"split {self.split!r} has no instance {quoted(key)}",
                 fix=f"name one of the split, TASK#SEED, such as {self.declared[0].key}",
             )
         return self._build(Planned(spec.id, int(seed), index))
@@ -166,8 +167,8 @@ def plan_run(
         ("--max-episodes", max_episodes),
         ("--max-steps", max_steps),
     ):
-        if value is not None and value < 1:
-            raise EvalError(f"{name} must be at least 1, not {value}", fix=f"{name} 1, or more")
+        if value is not None:
+            require_count(name, value)
     if shard is not None:
         read_shard_name(shard)
     selected = benchmark.tasks
@@ -211,7 +212,7 @@ def _split(benchmark: Benchmark, split: str | None) -> str:
     if split not in benchmark.splits:
         hint = did_you_mean(split, benchmark.splits)
         raise EvalError(
-            f"{benchmark.id!r} has no split {split!r}{hint}",
+            f"{benchmark.id!r} has no split {quoted(split)}{hint}",
             fix=f"--split with one of {', '.join(benchmark.splits)}",
         )
     return split
@@ -246,7 +247,7 @@ def _no_task(benchmark: Benchmark, name: str, near: Sequence[str], called: str, 
     held = f"; it is one of {', '.join(others)}" if others else ""
     fix = f"name {'that benchmark' if len(others) == 1 else 'one of these'} in place of {called or benchmark.id}; or "
     return EvalError(
-        f"{benchmark.id!r} has no task {name!r}{held}{did_you_mean(name, near)}",
+        f"{benchmark.id!r} has no task {quoted(name)}{held}{did_you_mean(name, near)}",
         fix=f"{fix if others else ''}{_show(benchmark, called)}",
     )
 
@@ -281,12 +282,14 @@ def _keyed(benchmark: Benchmark, key: str, split: str, called: str) -> TaskSpec:
         return task
     for other, others in benchmark.splits.items():
         if task is not None and seed in map(str, others):
-            raise EvalError(f"split {split!r} has no instance {key!r}; it is in {other!r}", fix=f"--split {other}")
+            raise EvalError(
+                f"split {split!r} has no instance {quoted(key)}; it is in {other!r}", fix=f"--split {other}"
+            )
     if task is None and (others := benchmarks_with_task(task_id)):
         raise _no_task(benchmark, task_id, (), called, others=others)
     known = [f"{item.id}#{number}" for item in benchmark.tasks for number in seeds]
     raise EvalError(
-        f"split {split!r} has no instance {key!r}{did_you_mean(key, known[:2000])}",
+        f"split {split!r} has no instance {quoted(key)}{did_you_mean(key, known[:2000])}",
         fix=f"name a key, TASK#SEED: {_show(benchmark, called)}",
     )
 

@@ -14,6 +14,7 @@ from hylo_eval.evaluation.activity import Activity, Presence, presence, read_act
 from hylo_eval.evaluation.orphans import Orphan, list_candidates, orphans_among
 from hylo_eval.evaluation.tally import COUNTS, Tally
 from hylo_eval.queue import Attempt, Lease, Machine, RunQueue, State
+from hylo_eval.traces.finding import no_run_folder
 from hylo_eval.traces.layout import RunFolder, episode_id
 from hylo_eval.traces.manifest import read_manifest
 
@@ -156,12 +157,9 @@ def refuse_no_run(run: RunFolder) -> None:
     """
     if run.queue.is_file():
         return
-    if not run.manifest.exists():
-        raise EvalError(
-            f"{run.path} is no run folder: it holds neither manifest.json nor queue.db",
-            fix="name a folder that hylo-eval run has written",
-        )
-    if run.evallog.exists():
+    if not run.manifest.is_file():
+        raise no_run_folder(run)
+    if run.evallog.is_file():
         raise EvalError(
             f"{run.path} has no queue.db: it is whole, and of a Hylo before there were queues",
             fix=f"hylo-eval show {run.run_id}",

@@ -17,6 +17,7 @@ from hylo_core.canonical import digest
 from hylo_core.trace import EpisodeTrace, GradeEvent
 from hylo_eval.errors import EvalError
 from hylo_eval.grading.protocol import NoJudgement
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
@@ -94,7 +95,7 @@ class OperatorGrader:
     def _show(self, trace: EpisodeTrace) -> None:
         instruction = trace.instance.spec.instruction if trace.reset is None else trace.reset.instruction
         self._say(f"\n{harmless(trace.key)}: {harmless(instruction)}")
-        self._say(f"  {trace.status}, {len(trace.steps)} steps")
+        self._say(f"  {trace.status}, {counted(len(trace.steps), 'step')}")
         videos = find_videos(self._videos, trace.episode_id)
         for video in videos:
             self._say(f"  video: {harmless(str(video))}")

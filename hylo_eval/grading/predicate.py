@@ -17,6 +17,7 @@ from hylo_core.spec import AgentSpec
 from hylo_core.trace import AgentInfo, EpisodeStatus, EpisodeTrace, GradeEvent
 from hylo_eval.agents.protocol import Reply, StatelessSession
 from hylo_eval.errors import AgentError, EvalError
+from hylo_eval.numerals import counted
 from hylo_eval.rollout.episode import run_episode
 from hylo_eval.traces.reader import read_trace
 
@@ -155,7 +156,7 @@ def _failure(trace: EpisodeTrace, replay: EpisodeTrace, tolerance: float) -> str
         if distance > tolerance:
             return f"the replay leaves the recording at step {recorded.index}, by {distance:g}: it is another episode"
     if len(replay.steps) != len(trace.steps):
-        return f"the replay ended after {len(replay.steps)} steps, the recording after {len(trace.steps)}"
+        return f"the replay ended after {counted(len(replay.steps), 'step')}, the recording after {len(trace.steps)}"
     return ""
 
 

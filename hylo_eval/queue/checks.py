@@ -63,6 +63,12 @@ def finite(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         raise _refuse(attribute, value, "a finite number")
 
 
+def flag(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    """Refuse what is neither true nor false; 0 and 1 are refused too."""
+    if type(value) is not bool:
+        raise _refuse(attribute, value, "true or false")
+
+
 def flag_or_none(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
     """Refuse what is neither true, false nor None; 0 and 1 are refused too."""
     if value is not None and type(value) is not bool:

@@ -238,9 +238,9 @@ def fail(
     rules: Rules,
     machine: Machine,
 ) -> State:
-    """Count a failure of the infrastructure: the item goes to the back, or is abstained."""
+    """Count a failure of the infrastructure: the item goes to the back, or is abstained, at once where it lasts."""
     (failures,) = connection.execute(_FAILURES, (position,)).fetchone()
-    abstains = failures + 1 >= rules.max_attempts
+    abstains = outcome.lasting or failures + 1 >= rules.max_attempts
     now = machine.wall_seconds()
     return _fail(connection, position, attempt, owner, outcome, now, Ending.RETRIED, abstains=abstains)
 

@@ -260,7 +260,7 @@ class RunQueue:
         """The infrastructure failed: the item goes to the back of its task, or is abstained.
 
         Returns:
-            ``PENDING``; ``ABSTAINED`` when this was the last failure allowed, the outcome then being the item's;
+            ``PENDING``; ``ABSTAINED`` for the last failure allowed, or one that lasts: the outcome is the item's then;
             None, with nothing changed, when the lease is over.
         """
         rules, machine = self._settings.rules, self._machine

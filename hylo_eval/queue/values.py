@@ -21,7 +21,8 @@ class State(StrEnum):
     DONE = "done"
     """It has its one outcome."""
     ABSTAINED = "abstained"
-    """The infrastructure failed, or its lease was lost, as often as is allowed; its outcome is the last of them."""
+    """The infrastructure failed, or its lease was lost, as often as is allowed, or failed for good; its outcome is the
+    last of them."""
 
 
 class Ending(StrEnum):
@@ -30,7 +31,7 @@ class Ending(StrEnum):
     DONE = "done"
     """With the outcome that counts."""
     ABSTAINED = "abstained"
-    """With a failure of the infrastructure, or the loss of a lease, the last one allowed."""
+    """With a failure of the infrastructure, or the loss of a lease: the last one allowed, or one that lasts."""
     RETRIED = "retried"
     """With a failure of the infrastructure; the item went back to the queue."""
     LOST = "lost"
@@ -99,6 +100,7 @@ class Outcome:
         success: Whether the task succeeded; None where that is undefined.
         disagreements: Steps at which Hylo's own evaluation of the predicate and the simulator's differ.
         error: Why it failed; cut to a bounded length.
+        lasting: Whether another try would fail in the same way; it is not kept on record.
         worker: Who ran it.
         started_at: When it began, in seconds since 1970.
         seconds: How long it took on the wall clock.
@@ -115,6 +117,7 @@ class Outcome:
     error: str = attrs.field(
         default="", converter=_bounded, validator=checks.text(empty=True, limit=checks.MAX_ERROR_TEXT)
     )
+    lasting: bool = attrs.field(default=False, validator=checks.flag)
     worker: str = attrs.field(default="", validator=checks.text(empty=True))
     started_at: float = attrs.field(validator=checks.finite)
     seconds: float = attrs.field(validator=checks.finite)

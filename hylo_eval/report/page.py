@@ -21,6 +21,7 @@ import orjson
 
 from hylo_eval.compare.agent_labels import agent_labels, side_labels
 from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.numerals import are, counted
 from hylo_eval.report.discordant import Rival
 from hylo_eval.report.episode_detail import describe_episode
 from hylo_eval.report.films import Film, fit_films
@@ -213,14 +214,15 @@ def _left_out(
     said: list[str] = []
     if len(details) < total:
         said.append(
-            f"The plots of {len(details)} of {total} episodes are in this page, discordant pairs and failures first; "
-            "the others are summed up, and hylo-eval view shows them."
+            f"The plots of {len(details)} of {counted(total, 'episode')} are in this page, "
+            "discordant pairs and failures first; the others are summed up, and hylo-eval view shows them."
         )
     linked = sum(not film.block for found in films.values() for film in found)
     if linked:
         embedded = sum(bool(film.block) for found in films.values() for film in found)
         said.append(
-            f"{embedded} videos are in it; {linked} lie beside it and are found while it stays where it was made."
+            f"{counted(embedded, 'video')} {are(embedded)} in it; {linked} beside it {are(linked)} found "
+            "while it stays where it was made."
         )
     return " ".join(said)
 

@@ -12,7 +12,7 @@ from hylo_eval.compare.summary import KNOWN_METRICS
 from hylo_eval.compare.words import counted, not_as_recorded
 from hylo_eval.report import charts
 from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
-from hylo_eval.report.text import number, printable_line
+from hylo_eval.report.text import number, printable_line, repeated_words
 from hylo_eval.scoring.outcome import REASONS
 from hylo_eval.versions import stand_in_sentence
 
@@ -161,7 +161,7 @@ def make_grids(runs: Sequence[RunSummary], plotted: Collection[Place]) -> tuple[
 
 def _label(episode: EpisodeSummary) -> str:
     reason = f" ({episode.reason})" if episode.reason else ""
-    return f"{printable_line(episode.record.key)}: {episode.outcome}{reason}, {episode.steps} steps"
+    return f"{printable_line(episode.record.key)}: {episode.outcome}{reason}, {counted(episode.steps, 'step')}"
 
 
 def make_abstentions(runs: Sequence[RunSummary]) -> tuple[Abstentions, ...]:
@@ -210,7 +210,7 @@ def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
             f"Python {record.text('interpreter', 'python')}, {record.text('interpreter', 'executable')}",
         )
     states = run.initial_states
-    again = f"; {states.repeated} episodes repeat one and are no independent evidence" if states.repeated else ""
+    again = repeated_words(states.repeated)
     yield "distinct initial states", f"{states.distinct}{again}"
     yield "safety filters", _names(record.value("safety")) or "none"
     for name in ("components", "options", "trained_on"):

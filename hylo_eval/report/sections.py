@@ -298,7 +298,7 @@ def _new_tasks(found: ClusterComparison) -> str:
     method = f"sign flips, {found.sign_flip.method}; smallest attainable {p_value(found.smallest_attainable_p)}"
     return (
         f"p = {p_value(found.p_value)} for a better candidate, {p_value(found.reverse_p_value)} for a better parent, "
-        f"over {found.n_clusters} tasks ({method})"
+        f"over {counted(found.n_clusters, 'task')} ({method})"
     )
 
 

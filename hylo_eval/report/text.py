@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hylo_eval.numerals import counted
+
 
 def printable(text: str) -> str:
     """Text without control characters: a task's name must not move the cursor or change colours."""
@@ -48,3 +50,11 @@ def p_value(value: float, log10: float | None = None) -> str:
 def reasons(counts: dict[str, int]) -> str:
     """Abstentions by reason: ``2 agent_error, 1 infra``, or ``none``."""
     return ", ".join(f"{count} {reason}" for reason, count in counts.items()) or "none"
+
+
+def repeated_words(repeated: int) -> str:
+    """What is added to the number of distinct initial states, where episodes repeat one; empty where none does."""
+    if not repeated:
+        return ""
+    said = "repeats one and is" if repeated == 1 else "repeat one and are"
+    return f"; {counted(repeated, 'episode')} {said} no independent evidence"

@@ -23,6 +23,11 @@ def status_of(error: BaseException, phase: str) -> EpisodeStatus:
     return EpisodeStatus.AGENT_ERROR if isinstance(error, AgentError) else EpisodeStatus.ENV_ERROR
 
 
+def lasts(error: BaseException, status: EpisodeStatus) -> bool:
+    """Whether another try of an episode that ended so would end in the same way: something is missing here."""
+    return status is EpisodeStatus.ENV_ERROR and isinstance(error, EnvError) and error.lasting
+
+
 def fault_before(error: BaseException, view: ObservationView | None, seen: Mapping[str, Any]) -> EnvError | None:
     """The environment's fault that led to an agent's error, if there is one: it showed what is not finite.
 

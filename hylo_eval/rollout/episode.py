@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from hylo_core.canonical import describe
 from hylo_core.errors import clean_text, describe_error, message_of
 from hylo_core.instruction import matches_instruction
@@ -27,7 +29,7 @@ from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
 from hylo_eval.envs.protocol import spec_of
 from hylo_eval.errors import EnvError
-from hylo_eval.rollout.blame import fault_before, status_of
+from hylo_eval.rollout.blame import fault_before, lasts, status_of
 from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_integers, volatile_of
 from hylo_eval.rollout.filtering import filter_action
 from hylo_eval.rollout.memory import resident_bytes
@@ -242,7 +244,7 @@ class _Episode:
             volatile={"traceback": clean_text("".join(traceback.format_exception(error)), MAX_TRACEBACK_CHARACTERS)},
         )
         self.writer.error(event)
-        return self._end(status, phase, error=event)
+        return attrs.evolve(self._end(status, phase, error=event), lasting=lasts(error, status))
 
     def _reset_env(self) -> tuple[Mapping[str, Any], dict[str, Any], ObservationView]:
         before = self.clock()
@@ -323,7 +325,7 @@ class _Episode:
                 proposed,
                 applied,
                 inference,
-                reward_of(reward),
+                reward_of(reward, info),
                 flag(terminated, "terminated"),
                 flag(truncated, "truncated"),
                 success,

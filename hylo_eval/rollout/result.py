@@ -20,6 +20,7 @@ class EpisodeResult:
         digests: What identifies it.
         error: What failed, if something did.
         disagreements: Steps at which our evaluation of the goal and the simulator's own check differed.
+        lasting: Whether it failed for what another try would find as well, such as assets that are missing.
     """
 
     end: EpisodeEnd
@@ -27,3 +28,4 @@ class EpisodeResult:
     digests: TraceDigests
     error: ErrorEvent | None = None
     disagreements: int = 0
+    lasting: bool = False

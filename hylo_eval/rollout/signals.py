@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from hylo_core.canonical import describe
-from hylo_eval.envs.protocol import GOAL, SETTLE_STEPS, SNAPSHOT, SUCCESS
+from hylo_eval.envs.protocol import GOAL, SETTLE_STEPS, SNAPSHOT, SUCCESS, UNSTABLE
 from hylo_eval.errors import EnvError
 
 if TYPE_CHECKING:
@@ -67,14 +68,23 @@ def text_of(info: Mapping[str, Any], name: str) -> str:
     raise EnvError(f"info[{name!r}] must be text, not {describe(text)}")
 
 
-def reward_of(value: Any) -> float:
-    """The reward as a float; raises EnvError when it is no single number."""
+def reward_of(value: Any, info: Mapping[str, Any]) -> float:
+    """The reward as a float, finite but where ``info`` says that the simulation has become unstable.
+
+    Raises:
+        EnvError: It is no single number, or is not finite: no action that an agent may take is worth that, and nobody
+            can add it up. An unstable simulation is an outcome of its own, whatever its numbers are.
+    """
     if type(value) is float:
-        return value
-    array: Any = np.asarray(value)
-    if isinstance(value, str) or array.ndim or array.dtype.kind not in "fiu":
-        raise EnvError(f"the reward must be a number, not {describe(value)}")
-    return float(array)
+        reward = value
+    else:
+        array: Any = np.asarray(value)
+        if isinstance(value, str) or array.ndim or array.dtype.kind not in "fiu":
+            raise EnvError(f"the reward must be a number, not {describe(value)}")
+        reward = float(array)
+    if not math.isfinite(reward) and UNSTABLE not in info:
+        raise EnvError(f"the reward must be a finite number, not {reward}")
+    return reward
 
 
 def end_reason(spec: TaskSpec, index: int, event: StepEvent, *, first_success: bool) -> tuple[str, bool | None] | None:

@@ -15,7 +15,7 @@ from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.rescore_plan import trace_path
 from hylo_eval.run_index.database import open_index
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 from hylo_eval.traces.finding import find_run
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
@@ -76,11 +76,13 @@ def find_episode(name: str, run_root: Path, *, in_run: str | None = None) -> Fou
         known = [] if rows else index.known_names()
     if not rows:
         hint = did_you_mean(name, known)
-        raise EvalError(f"there is no run, episode or comparison {name!r} in {run_root}{hint}", fix="hylo-eval ls")
+        raise EvalError(
+            f"there is no run, episode or comparison {quoted(name)} in {run_root}{hint}", fix="hylo-eval ls"
+        )
     if len(rows) > 1:
         runs = [row["run_id"] for row in rows]
         listed = ", ".join(runs[:5]) + (f" and {len(runs) - 5} more" if len(runs) > 5 else "")
-        raise EvalError(f"{len(runs)} runs have the episode {name!r}: {listed}", fix=f"--run {runs[0]}")
+        raise EvalError(f"{len(runs)} runs have the episode {quoted(name)}: {listed}", fix=f"--run {runs[0]}")
     return _in_run(name, find_run(rows[0]["run_id"], run_root))
 
 
@@ -91,7 +93,7 @@ def _in_run(name: str, run: RunFolder) -> FoundEpisode:
     sample = next((item for item in log.samples if name in (item.episode_id, item.key)), None)
     if sample is None:
         known = [name for item in log.samples for name in (item.key, item.episode_id)]
-        raise EvalError(f"run {run.run_id!r} has no episode {name!r}{did_you_mean(name, known)}")
+        raise EvalError(f"run {run.run_id!r} has no episode {quoted(name)}{did_you_mean(name, known)}")
     return _read(trace_path(run, sample), run, sample, log)
 
 

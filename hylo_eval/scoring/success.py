@@ -9,6 +9,7 @@ from __future__ import annotations
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeTrace
+from hylo_eval.numerals import counted
 from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention, failure
 
 RESPONSE_CORRECT = "response_correct"
@@ -33,7 +34,7 @@ class SuccessOnce:
             return _response_success(trace, task)
         first = trace.first_success
         if first is None:
-            return Score(0.0, f"no success in {len(trace.steps)} steps")
+            return Score(0.0, f"no success in {counted(len(trace.steps), 'step')}")
         return Score(1.0, f"success at step {first}")
 
 
@@ -85,7 +86,7 @@ class SuccessPerChunk:
         return Score(
             1.0,
             f"success at step {first}, in a chunk that "
-            + ("the episode ended in" if stop is None else f"ends after {stop} steps"),
+            + ("the episode ended in" if stop is None else f"ends after {counted(stop, 'step')}"),
             {"first_step": first + 1, "steps": stop},
         )
 

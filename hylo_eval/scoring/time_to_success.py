@@ -5,6 +5,7 @@ from __future__ import annotations
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeTrace
+from hylo_eval.numerals import counted
 from hylo_eval.scoring.outcome import CENSORED, REASONS, abstention, failure
 
 
@@ -35,7 +36,9 @@ class TimeToSuccess:
         if not failed and trace.first_success is not None:
             first = trace.first_success + 1
             return Score(
-                float(first), f"success after {first} steps", {"success": True, "steps": first, "horizon": horizon}
+                float(first),
+                f"success after {counted(first, 'step')}",
+                {"success": True, "steps": first, "horizon": horizon},
             )
         cut_off = trace.end is not None and trace.end.reason == "truncated" and not failed
         if cut_off and len(trace.steps) < horizon:
@@ -43,6 +46,6 @@ class TimeToSuccess:
             return Score(None, REASONS[CENSORED], {"reason": CENSORED, **followed})
         return Score(
             float(horizon),
-            failed or f"no success within {horizon} steps",
+            failed or f"no success within {counted(horizon, 'step')}",
             {"success": False, "steps": horizon, "horizon": horizon},
         )

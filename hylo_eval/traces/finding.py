@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hylo_eval.errors import EvalError
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 from hylo_eval.traces.layout import RunFolder
 
 
@@ -55,6 +55,27 @@ def is_run(path: Path) -> bool:
     return any(file.is_file() for file in (run.manifest, run.evallog, run.partial_evallog))
 
 
+def refuse_no_remains(run: RunFolder) -> None:
+    """Refuse a folder in which nothing of a run is left: no manifest, queue, log or trace.
+
+    Raises:
+        EvalError: Saying which files are not there, or are something else than files.
+    """
+    named = (run.manifest, run.queue, run.evallog, run.partial_evallog)
+    if not any(file.is_file() for file in named) and not any(file.is_file() for file in run.episodes.glob("*.jsonl*")):
+        raise no_run_folder(run)
+
+
+def no_run_folder(run: RunFolder) -> EvalError:
+    """What to say of a folder that holds neither manifest nor queue as files."""
+    others = [file.name for file in (run.manifest, run.queue) if file.exists() and not file.is_file()]
+    odd = f" as files: {' and '.join(others)} there is a folder, a pipe, a socket or a device" if others else ""
+    return EvalError(
+        f"{run.path} is no run folder: it holds neither manifest.json nor queue.db{odd}",
+        fix="name a folder that hylo-eval run has written",
+    )
+
+
 def how_to_finish(run: RunFolder) -> str:
     """What mends a run that has no log yet: the command that continues it, where it was begun by one."""
     if not run.queue.is_file():
@@ -85,4 +106,4 @@ def _no_run(name: str, run_root: Path) -> EvalError:
     fix = f"name a run folder, or a run in {run_root}"
     if any(path.is_dir() for path in (Path(f"{name}-r1"), run_root / f"{name}-r1")):
         fix = f"it was run in repetitions: name one, {name}-r1; compare and gate take all of them with --replicates K"
-    return EvalError(f"there is no run {name!r}{did_you_mean(name, known)}", fix=fix)
+    return EvalError(f"there is no run {quoted(name)}{did_you_mean(name, known)}", fix=fix)

@@ -11,6 +11,7 @@ from typing import Final
 import attrs
 
 from hylo_eval.errors import EvalError
+from hylo_eval.suggest import quoted
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _NOT_SLUG = re.compile(r"[^A-Za-z0-9._-]+")
@@ -46,7 +47,8 @@ class RunFolder:
         """
         if not _RUN_ID.fullmatch(run_id):
             raise EvalError(
-                f"{run_id!r} is no run id: at most 128 letters, digits, '.', '_' and '-', a letter or digit first",
+                f"{quoted(run_id)} is no run id: at most 128 letters, digits, '.', '_' and '-', "
+                "a letter or digit first",
                 fix="--run-id with such a name",
             )
         # Absolute: simulators are known to change the working directory.
@@ -95,7 +97,7 @@ class RunFolder:
         """
         if not _RUN_ID.fullmatch(name):
             raise EvalError(
-                f"{name!r} is no name of a scoring: at most 128 letters, digits, '.', '_' and '-', "
+                f"{quoted(name)} is no name of a scoring: at most 128 letters, digits, '.', '_' and '-', "
                 "a letter or digit first",
                 fix="--name with such a name",
             )

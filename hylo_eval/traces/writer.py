@@ -23,15 +23,19 @@ from hylo_core.trace import (
     SafetyEvent,
     StepEvent,
 )
-from hylo_eval.errors import DisturbedTrace, EnvError, EvalError
+from hylo_eval.errors import Disturbance, DisturbedTrace, EnvError, EvalError
 from hylo_eval.traces.encoding import encode_value
 from hylo_eval.traces.layout import PARTIAL
 from hylo_eval.traces.start_form import encode_start
 
 _OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY
 _DRAIN_BYTES: Final = 1 << 16
-_OF_THIS_PROCESS: Final = (errno.EBADF, errno.EMFILE)
-"""A closed descriptor, and too many open ones: another process need not meet them."""
+_OF_THIS_PROCESS: Final[Mapping[int, Disturbance]] = {
+    errno.EBADF: Disturbance.CLOSED,
+    errno.EPIPE: Disturbance.CLOSED,  # and its number given to another file, which is no regular one
+    errno.EMFILE: Disturbance.DESCRIPTORS,
+}
+"""What another process need not meet."""
 _holds_null: Final = re.compile(b"null").search  # half the cost of `in`, which is a tenth of a step
 
 
@@ -187,7 +191,7 @@ class TraceWriter:
         self._write_out()
         with self._refusing():
             if os.fstat(self._open()).st_size != self._size:
-                raise self._disturbed("holds more or less than was written to it")
+                raise DisturbedTrace(self._partial, Disturbance.SIZE)
             if self._fsync:
                 os.fsync(self._open())
             self._close()
@@ -218,16 +222,12 @@ class TraceWriter:
         except OSError as error:
             raise self._unwritable(error) from error
 
-    def _disturbed(self, how: str) -> DisturbedTrace:
-        return DisturbedTrace(
-            f"the trace {self._partial} {how}: something else in this process interferes",
-            fix="have the agent and the environment leave files, descriptors and limits alone that are not theirs",
-        )
-
     def _unwritable(self, error: OSError) -> EvalError:
-        lost = error.errno == errno.ENOENT and os.path.isdir(os.path.dirname(self._partial))  # noqa: PTH112, PTH120
-        if lost or error.errno in _OF_THIS_PROCESS:
-            return self._disturbed(f"cannot be written ({error.strerror})")
+        how = _OF_THIS_PROCESS.get(error.errno or 0)
+        if error.errno == errno.ENOENT and os.path.isdir(os.path.dirname(self._partial)):  # noqa: PTH112, PTH120
+            how = Disturbance.REMOVED
+        if how is not None:
+            return DisturbedTrace(self._partial, how)
         return EvalError(
             f"cannot write the trace {self._partial}: {error.strerror}",
             fix="make room, or choose another --run-root; episodes that are finished are kept",

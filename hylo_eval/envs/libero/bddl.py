@@ -13,7 +13,7 @@ import attrs
 
 from hylo_core.errors import ContractError
 from hylo_core.expression import canonical_expression
-from hylo_eval.errors import EnvError
+from hylo_eval.errors import ABSENT, EnvError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,9 @@ def read_problem(path: Path) -> BddlProblem:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise EnvError(f"cannot read the task definition {path}: {error.strerror}") from error
+        raise EnvError(
+            f"cannot read the task definition {path}: {error.strerror}", lasting=isinstance(error, ABSENT)
+        ) from error
     if len(content) > MAX_BYTES:
         raise EnvError(f"{path}: is larger than {MAX_BYTES} bytes, too large for a task definition")
     try:

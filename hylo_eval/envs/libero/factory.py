@@ -137,4 +137,5 @@ def _check_digest(task: TaskSpec, name: str, actual: str, path: Path) -> None:
         raise EnvError(
             f"{task.id} was frozen with another file: {path} has digest {actual}, params.{name} is {expected}",
             fix="install the LIBERO package that the benchmark's metadata names",
+            lasting=True,
         )

@@ -14,7 +14,7 @@ import zlib
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from hylo_eval.envs.libero.array_pickle import ArrayRecord, Dtype, RefusedFile, read_array
-from hylo_eval.errors import EnvError
+from hylo_eval.errors import ABSENT, EnvError
 from hylo_eval.installing import install_command
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def resolve(uri: str, init_folder: Path) -> Path:
     raise EnvError(
         f"the installed LIBERO has no initial states for {uri} (looked for {original} and {converted.name})",
         fix=install_command("hylo-eval[libero]"),
+        lasting=True,
     )
 
 
@@ -79,12 +80,13 @@ def read_states(path: Path, *, count: int) -> States:
         states = _read_container(path)
         _check_states(states, count)
     except OSError as error:
-        raise EnvError(f"cannot read the initial states {path}: {error}") from error
+        lasting = isinstance(error, ABSENT)
+        raise EnvError(f"cannot read the initial states {path}: {error}", lasting=lasting) from error
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         # The last two are how zipfile speaks of foreign compression and of encryption.
-        raise EnvError(f"the initial states {path} are not a readable zip archive: {error}") from error
+        raise EnvError(f"the initial states {path} are not a readable zip archive: {error}", lasting=True) from error
     except RefusedFile as error:
-        raise EnvError(f"the initial states {path} {error}") from error
+        raise EnvError(f"the initial states {path} {error}", lasting=True) from error
     states.flags.writeable = False
     return states
 

@@ -90,6 +90,7 @@ def find_installation(assets: str = "") -> Installation:
     raise EnvError(
         f"LIBERO is installed without its assets (looked in {looked})",
         fix=f"{install_command('hylo-eval[libero]')}, or --env-arg assets=FOLDER",
+        lasting=True,
     )
 
 

@@ -24,6 +24,7 @@ import attrs
 from hylo_eval.envs.libero.installation import Installation, Simulator, configured, import_simulator
 from hylo_eval.envs.libero.suites import CONTROL_HZ, SETTLE_ACTION, SETTLE_STEPS
 from hylo_eval.errors import EnvError
+from hylo_eval.installing import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -71,6 +72,12 @@ class Simulation:
                 self._inner.__init__(str(bddl_file), **self._arguments(pictures))
             except self._simulator.placement_error as error:
                 raise EnvError(f"the objects of {bddl_file.name} could not be placed: {error}") from error
+            except (FileNotFoundError, ValueError) as error:
+                # The second is how MuJoCo speaks of a texture or mesh that is not there.
+                if not isinstance(error, FileNotFoundError) and "Error opening file" not in str(error):
+                    raise
+                fix = f"{install_command('hylo-eval[libero]')}, or --env-arg assets=FOLDER"
+                raise EnvError(f"an asset of {bddl_file.name} is missing ({error})", fix=fix, lasting=True) from error
 
     def _arguments(self, pictures: PictureSize | None) -> dict[str, Any]:
         """What ``ControlEnv`` passes on, with the time limit lifted."""

@@ -17,7 +17,7 @@ import attrs
 
 from hylo_core.contract import Contract, integer, text
 from hylo_core.errors import ContractError
-from hylo_eval.errors import EnvError, MissingSimulator
+from hylo_eval.errors import ABSENT, EnvError, MissingSimulator
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,7 +83,8 @@ def load_picture(folder: Path, picture: PictureFile) -> NDArray[np.uint8]:
     """
     content = _read(folder, picture.path)
     if hashlib.sha256(content).hexdigest() != picture.sha256:
-        raise EnvError(f"the picture {picture.path!r} is not the one the benchmark was made with: its SHA-256 differs")
+        message = f"the picture {picture.path!r} is not the one the benchmark was made with: its SHA-256 differs"
+        raise EnvError(message, lasting=True)
     pixels = _decode(content, picture.path)
     if pixels.shape[:2] != (picture.height, picture.width):
         raise EnvError(
@@ -107,7 +108,8 @@ def _read(folder: Path, path: str) -> bytes:
         return found.read_bytes()
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise EnvError(f"cannot read the picture {path!r} beside the benchmark file ({folder}): {reason}") from error
+        message = f"cannot read the picture {path!r} beside the benchmark file ({folder}): {reason}"
+        raise EnvError(message, lasting=isinstance(error, ABSENT)) from error
 
 
 def _decode(content: bytes, path: str) -> NDArray[np.uint8]:

@@ -255,10 +255,13 @@ def _explained(settings: KitchenSettings, installation: Installation, error: Exc
         return EnvError(
             f"RoboCasa writes a file beside every object it reads, and may not here ({error.filename or error})",
             fix="copy the assets to a folder that can be written to, and --env-arg assets=FOLDER",
+            lasting=True,
         )
     if isinstance(error, ParseError):
         return EnvError(
-            f"a model among the assets of {settings.task} is damaged ({error})", fix=installation.completion()
+            f"a model among the assets of {settings.task} is damaged ({error})",
+            fix=installation.completion(),
+            lasting=True,
         )
     if isinstance(error, ValueError) and "Error opening file" in str(error):
         # MuJoCo's words for a texture or mesh that is not there.

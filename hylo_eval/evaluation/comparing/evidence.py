@@ -25,6 +25,7 @@ from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.plan import declared_order
 from hylo_eval.evaluation.scores import score_trace
 from hylo_eval.families import simulating_versions, without_places
+from hylo_eval.numerals import counted
 from hylo_eval.plugins import BUILT_IN, plugins
 from hylo_eval.scoring.initial_states import state_digest
 from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
@@ -273,7 +274,7 @@ def _selection_faults(
     selection = _take(manifest, "selection", dict, path)
     planned = _take(selection, "instances", int, path)
     if planned != logged:
-        yield f"planned {planned} episodes, but its log holds {logged}"
+        yield f"planned {counted(planned, 'episode')}, but its log holds {logged}"
     elif instances is not None:
         if digest(ordered) != _take(selection, "keys_digest", str, path):
             yield "holds other instances than were planned"

@@ -17,7 +17,7 @@ from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.comparing.declaration import declare, refuse_mixing
 from hylo_eval.evaluation.comparing.evidence import is_imported, read_evidence
 from hylo_eval.evaluation.comparing.ledger_files import read_ledger
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 from hylo_eval.traces.layout import RunFolder
 
 
@@ -156,7 +156,7 @@ def _require_choice(ledger: Ledger, record_id: str, evidence: PairedEvidence) ->
     if selection is None or selection.kind != "select":
         known = [look.id for look in ledger.looks if look.kind == "select"]
         raise EvalError(
-            f"there is no selection {record_id!r} on record{did_you_mean(record_id, known)}",
+            f"there is no selection {quoted(record_id)} on record{did_you_mean(record_id, known)}",
             fix="name one that hylo-eval ls --comparisons lists",
         )
     candidate = evidence.candidate.conditions

@@ -32,6 +32,7 @@ from hylo_eval.evaluation.comparing.turns import Player, Turns
 from hylo_eval.evaluation.evaluate import DEFAULT_SCORERS, EvalResult, Interrupted, evaluate, make_run_id
 from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.worker import Episode
+from hylo_eval.numerals import counted
 from hylo_eval.scoring.applying import score_trace
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
@@ -188,7 +189,7 @@ def _require(policy: GatePolicy, plan: Plan, candidate: Racer, parent: Racer, se
     pairs, alpha = len(plan.instances), policy.rule.alpha
     if sequential_test((), n_declared=pairs, alpha=alpha).state == "futile":
         raise EvalError(
-            f"{pairs} pairs cannot decide a race at alpha {alpha:g}, even if all of them are won",
+            f"{counted(pairs, 'pair')} cannot decide a race at alpha {alpha:g}, even if all of them are won",
             fix="allow more with --max-pairs, or leave it out",
         )
     if candidate.agent is parent.agent:

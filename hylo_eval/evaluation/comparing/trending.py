@@ -17,7 +17,7 @@ from hylo_eval.compare.trend import TrendStep, VersionResult, trend_over_version
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.comparing.evidence import read_conditions, read_evidence
 from hylo_eval.evaluation.comparing.several_runs import judged_comparison, judged_scores
-from hylo_eval.suggest import did_you_mean
+from hylo_eval.suggest import did_you_mean, quoted
 from hylo_eval.traces.finding import find_run
 from hylo_eval.traces.layout import RunFolder
 
@@ -168,7 +168,7 @@ def _members(
             found.append((conditions, folder))
     if not found:
         raise EvalError(
-            f"{run_root} holds no finished run of an agent {family!r}{did_you_mean(family, sorted(names))}",
+            f"{run_root} holds no finished run of an agent {quoted(family)}{did_you_mean(family, sorted(names))}",
             fix="hylo-eval ls lists runs with their agents; --run-root where they are elsewhere",
         )
     found.sort(key=lambda item: (item[0].created_at, item[0].run_id))

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 import orjson
 
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import Disturbance, EvalError
 from hylo_eval.video.recorder import VideoTally
 
 GARBLED: Final = "garbled"
@@ -31,7 +31,7 @@ _MEMBERS: Final[Mapping[str, Mapping[str, type]]] = {
     "outcome": {"number": int, "attempt": int, "outcome": dict},
     "cancelled": {},
     "skipped": {"number": int},
-    DISTURBED: {},
+    DISTURBED: {"how": str},
 }
 
 
@@ -46,8 +46,8 @@ def garbled_by(event: Mapping[str, Any]) -> GarbledEvent:
     """What to say of an event that is none, or does not belong where it came."""
     if event["type"] == GARBLED:
         return GarbledEvent(event["what"])
-    if event["type"] == DISTURBED:
-        return GarbledEvent("found its trace closed, or bytes there that it had not written")
+    if event["type"] == DISTURBED and event["how"] in Disturbance.__members__:
+        return GarbledEvent(f"found {Disturbance[event['how']]}")
     return GarbledEvent(f"sent the event {event['type']!r} where none belongs")
 
 

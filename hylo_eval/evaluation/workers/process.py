@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import faulthandler
 import os
+import resource
 import select
 import signal
 import sys
@@ -32,7 +34,7 @@ import orjson
 
 from hylo_core.errors import HyloError, clean_text, describe_error
 from hylo_core.task import TaskInstance, TaskSpec
-from hylo_eval.errors import DisturbedTrace, EnvUnready, EvalError
+from hylo_eval.errors import Disturbance, DisturbedTrace, EnvUnready, EvalError
 from hylo_eval.evaluation.executor import close_agent
 from hylo_eval.evaluation.outcomes import outcome_of
 from hylo_eval.evaluation.phases import IDLE, PhaseBoard
@@ -62,6 +64,7 @@ def main() -> NoReturn:
         commands=os.fdopen(os.dup(0), "rb"),
         events=int(os.environ.pop(EVENTS_VARIABLE)),
         board=PhaseBoard(int(os.environ.pop(BOARD_VARIABLE))),
+        file_size_limit=_file_size_limit(),
     )
     process.board.close_to_others()
     # Whoever reads standard input meanwhile must not take the commands away.
@@ -86,6 +89,10 @@ def _end_with_supervisor() -> None:
             os._exit(1)
 
 
+def _file_size_limit() -> tuple[int, int]:
+    return resource.getrlimit(resource.RLIMIT_FSIZE)
+
+
 def _leave(code: int = 0) -> NoReturn:
     """Leave at once: every outcome is on disk, and simulators are known to crash or hang while Python shuts down."""
     with contextlib.suppress(OSError, ValueError):
@@ -99,6 +106,7 @@ class _Process:
     commands: Any
     events: int
     board: PhaseBoard
+    file_size_limit: tuple[int, int]
     tasks: dict[str, TaskSpec] = attrs.field(factory=dict[str, TaskSpec])
 
     def run(self, stop: StopRequest) -> None:
@@ -165,13 +173,14 @@ class _Process:
         except KeyboardInterrupt:
             self._send({"type": "cancelled"})
             return False
-        except DisturbedTrace:
+        except EvalError as error:
+            how = error.how if isinstance(error, DisturbedTrace) else self._limited(error)
+            if how is None:
+                self._send({"type": "fault", **_described(error)})
+                return False
             # Whoever writes there writes elsewhere too: this process cannot be trusted, another one can.
             traceback.print_exc()
-            self._send({"type": DISTURBED})
-            return False
-        except EvalError as error:
-            self._send({"type": "fault", **_described(error)})
+            self._send({"type": DISTURBED, "how": how.name})
             return False
         except BaseException:  # noqa: BLE001 - no memory left, say: this process cannot go on, another one can
             traceback.print_exc()
@@ -187,6 +196,12 @@ class _Process:
             }
         )
         return True
+
+    def _limited(self, error: EvalError) -> Disturbance | None:
+        """Whether a file was too large only for a limit that somebody in this process has set: no full disk."""
+        cause = error.__cause__
+        too_large = isinstance(cause, OSError) and cause.errno == errno.EFBIG
+        return Disturbance.FILE_SIZE if too_large and _file_size_limit() != self.file_size_limit else None
 
     def _command(self) -> dict[str, Any]:
         """The next command; a stop where the supervisor has nothing more to say."""

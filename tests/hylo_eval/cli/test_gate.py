@@ -341,7 +341,7 @@ REFUSED = [
     (["--mode", "improve", "--margin", "0.1"], "margin: changes nothing in mode improve"),
     (["--mode", "improve", "--alpha", "0.5"], "alpha: must lie in (0, 0.5), got 0.5"),
     (["--mode", "improve", "--min-coverage", "2"], "min_coverage: must lie in [0, 1], got 2.0"),
-    (["--mode", "improve", "--min-pairs", "0"], "min_pairs: must be a whole number of at least 1, got 0"),
+    (["--mode", "improve", "--min-pairs", "0"], "--min-pairs must be at least 1, not 0"),
     (["--mode", "improve", "--metric", "steps"], "metric: steps measures something; a gate decides by a metric of 0 and 1"),
     (["--mode", "improve", "--metric", "sucess"], "did you mean 'success'"),
     (["--mode", "improve", "--max-latency-regression", "-1"], "max_latency_regression: must lie in [0, 3600], got -1.0"),

@@ -1,6 +1,7 @@
 """``hylo-eval index``, ``ls`` and ``show``: what they print, how they end."""
 
 import json
+import os
 
 import pytest
 
@@ -113,6 +114,33 @@ def test_show_a_broken_run_says_what_is_wrong(hylo, root):
     hostile = hylo("show", "hostile", "--run-root", root)
     assert hostile.code == 0
     assert "\x1b" not in hostile.out
+
+
+def test_show_of_a_folder_without_anything_of_a_run_is_refused(hylo, tmp_path, monkeypatch):
+    """2, and what is not there; a pipe of that name is no such file, and is not waited for."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("plain", "piped", "empty"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "empty" / "episodes").mkdir()
+    for name in ("manifest.json", "queue.db", "evallog.json"):
+        os.mkfifo(tmp_path / "piped" / name)
+    neither = "is no run folder: it holds neither manifest.json nor queue.db"
+    for name in ("plain", "empty", "piped"):
+        for command in (("show", name), ("show", name, "--json"), ("status", name)):
+            done = hylo(*command)
+            assert (done.code, done.out) == (2, "")
+            assert neither in done.err
+            odd = "as files: manifest.json and queue.db there is a folder, a pipe, a socket or a device"
+            assert (odd in done.err) == (name == "piped")
+
+
+@pytest.mark.parametrize("left", ["episodes/a.1.jsonl", "episodes/a.1.jsonl.partial", "queue.db", "evallog.json"])
+def test_what_is_left_of_a_run_is_shown(hylo, tmp_path, left):
+    """Its manifest was lost: that is its problem, and the rest may be what somebody looks for."""
+    (tmp_path / "run" / "episodes").mkdir(parents=True)
+    (tmp_path / "run" / left).write_text("{}")
+    done = hylo("show", tmp_path / "run")
+    assert (done.code, "there is no manifest.json" in done.out) == (0, True)
 
 
 def test_show_an_episode(hylo, root):

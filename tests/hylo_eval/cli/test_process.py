@@ -15,7 +15,7 @@ from hylo_eval.benchmarks import benchmark_files
 
 RUN = ("run", "reach_fixed", "--episodes", "2", "--max-steps", "3", "--run-id", "one")
 AGENT = """
-    import os, sys, threading, time
+    import os, resource, sys, threading, time
     import numpy as np
     from hylo_core import AgentInfo, AgentSpec
     from hylo_eval import Reply
@@ -47,6 +47,12 @@ AGENT = """
         def act(self, observation):
             return Reply(np.zeros(3), metadata={"raw": "x" * 1_000_000})
 
+    class LimitsFiles(Agent):
+        def open_episode(self, instance, instruction, seed):
+            if instance.episode_index == 0:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+            return self
+
     class LeavesAThread(Agent):
         def __init__(self):
             threading.Thread(target=time.sleep, args=(600,), name="left-behind").start()
@@ -75,14 +81,52 @@ def shell(tmp_path: Path):
     return call
 
 
-@pytest.mark.parametrize("sink", ["/dev/full", "p"])
-def test_a_result_that_is_not_delivered_is_no_success(shell, sink):
-    """A full disk or a reader that has left: 3, never 0 (an open gate) or 1 (a closed one), and no traceback."""
-    script = "set -o pipefail; %s | true" if sink == "p" else f"%s >{sink}"
-    # Longer than a pipe's buffer, so that the reader that has left is noticed.
-    outcome = shell(script, "benchmark", "show", "libero_90", "--json")
+def test_a_result_that_is_not_delivered_is_no_success(shell):
+    """A full disk: 3, never 0 (an open gate) or 1 (a closed one), and no traceback."""
+    outcome = shell("%s >/dev/full", "benchmark", "show", "libero_90", "--json")
     assert outcome.returncode == 3
     assert b"Traceback" not in outcome.stderr
+
+
+@pytest.fixture
+def deserted():
+    """A pipe to write to whose reader has left."""
+    read, write = os.pipe()
+    os.close(read)
+    yield write
+    os.close(write)
+
+
+@pytest.mark.parametrize(
+    ("stream", "arguments", "code"),
+    [
+        ("stdout", (*RUN, "--agent", "zero"), 0),
+        ("both", (*RUN, "--agent", "zero", "--workers", "0"), 0),
+        ("both", (*RUN, "--agent", "odd:ExitsAtTheEnd", "--workers", "0"), 3),
+        ("stdout", ("benchmark", "show", "libero_90", "--json"), 0),
+        ("stderr", ("benchmark", "show", "nothing"), 2),
+        ("stdout", ("ls",), 0),
+        ("stdout", ("--help",), 0),
+    ],
+    ids=["whole", "in-process", "unscored", "long", "refused", "list", "help"],
+)
+def test_a_reader_that_leaves_changes_nothing(tmp_path, deserted, arguments, code, stream):
+    """As with ``| head -1`` or ``2>&1 | true``: the command goes on, and its exit code is what it came to."""
+    (tmp_path / "odd.py").write_text(textwrap.dedent(AGENT))
+    (tmp_path / "runs").mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-m", "hylo_eval", *arguments],
+        stdout=subprocess.PIPE if stream == "stderr" else deserted,
+        stderr=subprocess.PIPE if stream == "stdout" else deserted,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[3]}"},
+        check=False,
+        timeout=120,
+    )
+    assert ended.returncode == code
+    said = (ended.stdout or b"") + (ended.stderr or b"")
+    assert not any(word in said for word in (b"Traceback", b"Broken pipe", b"BrokenPipe"))
+    assert (tmp_path / "runs/one/evallog.json").exists() == ("--agent" in arguments)
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
@@ -143,6 +187,19 @@ def test_a_disk_that_is_full_ends_the_run_with_a_sentence(shell, tmp_path):
     outcome = shell("%s", *RUN, "--agent", "odd:Wordy")
     assert outcome.returncode == 0
     assert b"2/2" in outcome.stdout
+
+
+def test_an_agent_that_limits_the_files_of_its_worker_loses_that_worker(shell, tmp_path):
+    """Its disk is not full: another process writes on, and the other episode has its outcome."""
+    outcome = shell("%s", *RUN, "--agent", "odd:LimitsFiles", "--max-attempts", "2")
+    assert outcome.returncode == 3
+    assert b"make room" not in outcome.stderr
+    attempts = json.loads(shell("%s", "status", "one", "--json").stdout)["attempts"]
+    log = json.loads((tmp_path / "runs/one/evallog.json").read_text())
+    assert sorted(sample["status"] for sample in log["samples"]) == ["completed", "worker_lost"]
+    lost = [item for item in attempts if item["status"] == "worker_lost"]
+    assert sorted((item["attempt"], item["count"]) for item in lost) == [(1, 1), (2, 1)]
+    assert b"found a limit on the size of files that it was not started with" in shell("%s", "show", "one").stdout
 
 
 def test_a_termination_before_the_run_begins_is_an_interruption(shell):

@@ -141,7 +141,7 @@ def test_a_terminal_shows_what_status_shows(run, queue, monkeypatch, capfd):
     shown = capfd.readouterr().err
     assert "\x1b[31m" not in shown
     for text in (
-        "1 of 3 episodes have an outcome",
+        "1 of 3 episodes has an outcome",
         "\\x1b[31mt#0",
         "act for 1 min 00 s",
         "success so far",

@@ -68,7 +68,7 @@ def test_a_modified_trace_ends_with_2_or_is_said(hylo, folder):
     assert "--accept-modified" in refused.err
     accepted = hylo("rescore", folder, "--accept-modified")
     assert accepted.code == 0
-    assert "warning: 1 of 4 traces are not the ones that were recorded" in accepted.out
+    assert "warning: of 4 traces, 1 trace is not the one that was recorded" in accepted.out
     assert "\x1b" not in refused.err + accepted.out
     assert json.loads((folder / "scores" / "rescore-1.json").read_text())["results"]["n_modified"] == 1
 

@@ -95,8 +95,11 @@ def test_a_run_whose_episodes_abstained_is_not_tried_again_and_says_so(
     (tmp_path / "env_without_textures.py").write_text(LACKING, encoding="utf-8")
     (tmp_path / "lacking.toml").write_text(BENCHMARK, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    how = ("--agent", "zero", "--workers", "0", "--max-attempts", "1", "--run-id", "mine", "--run-root", tmp_path)
+    how = ("--agent", "zero", "--workers", "0", "--run-id", "mine", "--run-root", tmp_path)
     assert hylo("run", tmp_path / "lacking.toml", *how).code == 3
+    # One try an episode, as trying again cannot help.
+    attempts = hylo("status", tmp_path / "mine", "--json").json["attempts"]
+    assert [(item["attempt"], item["status"], item["count"]) for item in attempts] == [(1, "env_error", 2)]
     again = hylo("run", "--resume", tmp_path / "mine")
     assert again.code == 3
     said = " ".join(again.err.split())

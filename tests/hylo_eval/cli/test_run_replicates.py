@@ -178,12 +178,12 @@ def test_the_name_of_all_repetitions_is_no_run(run: Any, hylo: Any, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--replicates", 1), "Invalid value for '--replicates'"),
+        (("--replicates", 1), "--replicates must be at least 2, not 1"),
         (("--replicates", 2, "--replicate", 1), "--replicate names one repetition, --replicates runs all of them"),
         (("--replicates", 2, "--budget", "1m"), "--budget is the time of one run"),
         (("--replicates", 2, "--resume", "night"), "--resume continues one run"),
         (("--replicates", 2, "--run-id", "../x"), "is no run id"),
-        (("--replicate", 0), "Invalid value for '--replicate'"),
+        (("--replicate", 0), "--replicate must be at least 1, not 0"),
     ],
 )
 def test_what_repetitions_do_not_go_with_is_refused(run: Any, tmp_path: Path, options: Any, message: str) -> None:

@@ -175,6 +175,13 @@ def test_watching_looks_until_nobody_works(hylo, going, monkeypatch):
     assert looks[0] >= command.WATCH_SECONDS
 
 
+def test_watching_ends_when_nobody_reads(hylo, going, monkeypatch):
+    """Otherwise ``--watch | head -1`` would look on until the run is whole."""
+    monkeypatch.setattr(command, "reader_left", lambda: True)
+    done = hylo("status", going.path, "--watch", "--json")
+    assert (done.code, len(done.out.splitlines())) == (0, 1)
+
+
 def test_one_line_for_a_log(going):
     """The least there is to say, retries included."""
     line = one_line(read_status(going))

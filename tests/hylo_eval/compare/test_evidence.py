@@ -201,7 +201,7 @@ def test_two_selections_with_other_tasks_digests_can_be_intersected() -> None:
     assert pair_evidence(ours, theirs, intersect=True).scores("parent", "success") == {"t#1": 0.0}
     changed = attrs.evolve(theirs, outcomes={"t#1": attrs.evolve(outcome(0.0), task_digest="sha256:harder")})
     [found] = refusal(ours, changed, intersect=True).differences
-    assert found.sentence == "1 of 1 instances are of other tasks on the two sides, t#1 first"
+    assert found.sentence == "1 of 1 instance is of other tasks on the two sides, t#1 first"
 
 
 def test_runs_without_a_shared_instance_are_refused_even_as_an_intersection() -> None:
@@ -240,7 +240,7 @@ def test_a_pair_that_began_differently_is_no_pair_up_to_one_in_a_hundred() -> No
     """It abstains on both sides under its own reason, and is shown."""
     found = pair_evidence(*started_otherwise(1, 100, state="sha256:z", instruction="push"))
     assert found.unpaired == {"t#000": ("state", "instruction")}
-    assert found.notes == ("1 of 100 pairs began differently (instruction, state) and are not counted as pairs",)
+    assert found.notes == ("1 of 100 pairs began differently (instruction, state) and is not counted",)
     for side in ("candidate", "parent"):
         assert found.scores(side, "success")["t#000"] is None
         assert found.reasons(side, "success") == {"t#000": "not_a_pair"}

@@ -45,6 +45,12 @@ class IntegerFlags(ReachEnv):
         return observation, reward, 0, truncated, info
 
 
+class NoReward(ReachEnv):
+    def step(self, action):
+        observation, _, *rest = super().step(action)
+        return observation, float("nan"), *rest
+
+
 class OtherKey(ReachEnv):
     def step(self, action):
         observation, *rest = super().step(action)
@@ -191,6 +197,12 @@ def test_each_rule_finds_its_fault(rule, task):
 def test_a_global_generator_is_found(task):
     """An env that draws from numpy's global generator is impure, however it was seeded before."""
     assert [finding.rule for finding in check_env(GlobalGenerator, task).broken] == ["reset_purity"]
+
+
+def test_a_reward_that_is_not_finite_is_found(task):
+    """A run would end every such episode as an error of the environment."""
+    (finding,) = check_env(NoReward, task).broken
+    assert (finding.rule, "the reward is nan" in str(finding)) == ("step_types", True)
 
 
 @pytest.mark.parametrize("rule", ["instruction", "distinct_scenes", "reset_arguments", "unknown_option", "gripper"])

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 
 from hylo_eval.errors import QueueError
@@ -51,6 +52,14 @@ def claim(queue: RunQueue, owner: Owner, **options: object) -> Lease:
     lease = queue.claim(owner, **options)  # type: ignore[arg-type]
     assert lease is not None
     return lease
+
+
+def test_a_failure_that_lasts_is_not_tried_again(queue: RunQueue, owner: Owner):
+    """What is missing here is missing at the next try; the one try is on record, and the others are not touched."""
+    lease = claim(queue, owner)
+    assert queue.retry(lease, attrs.evolve(outcome("env_error", error="no textures"), lasting=True)) is State.ABSTAINED
+    assert [(attempt.attempt, attempt.ending) for attempt in queue.attempts()] == [(1, Ending.ABSTAINED)]
+    assert queue.counts()[State.PENDING] == 5
 
 
 def test_each_item_is_claimed_once_and_finished_once(queue: RunQueue, owner: Owner):

@@ -143,7 +143,7 @@ def test_videos_are_in_the_page_while_there_is_room(tmp_path: Path) -> None:
     bare = render_page([summary_of(run)], options=PageOptions(path=path, max_bytes=len(page) - 1))
     assert len(bare) < len(page)
     assert [found[0]["block"] for found in data_of(bare)["films"].values()].count("") == 1
-    assert b"1 lie beside it" in bare
+    assert b"1 beside it is found" in bare
 
 
 def test_videos_beside_a_trace_that_was_changed_are_no_evidence(tmp_path: Path) -> None:

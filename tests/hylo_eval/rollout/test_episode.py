@@ -379,13 +379,27 @@ def test_another_seed_or_action_is_another_behaviour(run: Run) -> None:
     assert len(digests) == 3
 
 
-def test_non_finite_observations_and_rewards_are_kept_as_they_are(run: Run) -> None:
+def test_non_finite_observations_are_kept_as_they_are(run: Run) -> None:
     """NaN and infinities come back as floats, not as null."""
     observation = {"position": np.array([np.nan, -np.inf])}
-    _, trace = run(ScriptedEnv(on_step=at_step(0, {"observation": observation, "reward": float("inf")})))
+    _, trace = run(ScriptedEnv(on_step=at_step(0, {"observation": observation})))
     assert np.isnan(trace.steps[0].observation["position"][0])
     assert trace.steps[0].observation["position"][1] == -np.inf
-    assert trace.steps[0].reward == np.inf
+
+
+@pytest.mark.parametrize("reward", [float("nan"), float("inf"), np.float32("-inf"), np.array(np.nan)])
+def test_a_reward_that_is_not_finite_is_the_environments_fault(run: Run, reward: Any) -> None:
+    """It is no number that anybody can score: the step does not count, and the agent did nothing wrong."""
+    result, trace = run(ScriptedEnv(on_step=at_step(3, {"reward": reward})))
+    assert (result.end.status, len(trace.steps)) == (EpisodeStatus.ENV_ERROR, 3)
+    assert (trace.errors[0].phase, trace.errors[0].error_type, trace.errors[0].step) == ("step", "EnvError", 3)
+    assert trace.errors[0].message == f"the reward must be a finite number, not {float(reward)}"
+
+
+def test_the_reward_of_an_unstable_simulation_may_be_anything(run: Run) -> None:
+    """The simulator has warned of what the actions did: that is the outcome, and the step is kept as it was."""
+    _, trace = run(ScriptedEnv(on_step=at_step(3, {"reward": -np.inf, "unstable": "MuJoCo warned mjWARN_BADQACC"})))
+    assert (trace.status, trace.steps[3].reward) == (EpisodeStatus.SIM_UNSTABLE, -np.inf)
 
 
 def test_pictures_are_kept_as_digests(run: Run) -> None:
@@ -462,6 +476,20 @@ UNRECORDABLE = [
     ({"disagreement": np.zeros(2)}, "info['disagreement'] must be a bool"),
     ({"unstable": None}, "info['unstable'] must be text, not None"),
 ]
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("place", ["reset", "step", "agent"])
+def test_whether_another_try_would_help_is_the_environments_to_say(run: Run, place: str, lasting: bool) -> None:
+    """An agent that raises the same is to blame itself, and has no other try anyway."""
+
+    def fail(*_: Any) -> Any:
+        raise EnvError("a texture is missing", lasting=lasting)
+
+    faults = {"reset": {"on_reset": fail}, "step": {"on_step": fail}, "agent": {}}
+    result, _ = run(ScriptedEnv(**faults[place]), FunctionAgent(fail if place == "agent" else None))
+    status = EpisodeStatus.AGENT_ERROR if place == "agent" else EpisodeStatus.ENV_ERROR
+    assert (result.end.status, result.lasting) == (status, lasting and place != "agent")
 
 
 @pytest.mark.parametrize(("answer", "message"), UNRECORDABLE, ids=range(len(UNRECORDABLE)))

@@ -17,9 +17,11 @@ def test_the_return_is_the_exact_sum(traced: Any) -> None:
     assert RewardSum().score(trace, trace.instance).value == 1.0
 
 
-@pytest.mark.parametrize("reward", [math.nan, math.inf, 1.7e308])
-def test_a_return_that_is_no_number_is_an_abstention(traced: Any, reward: float) -> None:
+@pytest.mark.parametrize(
+    "said", [{"reward": math.nan, "unstable": "why"}, {"reward": math.inf, "unstable": "why"}, {"reward": 1.7e308}]
+)
+def test_a_return_that_is_no_number_is_an_abstention(traced: Any, said: dict[str, Any]) -> None:
     """Not finite, alone or in the sum."""
-    trace = traced(ScriptedEnv(on_step=lambda _: {"reward": reward}))
+    trace = traced(ScriptedEnv(on_step=lambda _: dict(said)))
     score = RewardSum().score(trace, trace.instance)
     assert (score.value, score.metadata["reason"]) == (None, "not_finite")

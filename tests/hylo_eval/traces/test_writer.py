@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hylo_eval import EvalError, run_episode
-from hylo_eval.errors import DisturbedTrace
+from hylo_eval.errors import Disturbance, DisturbedTrace
 from tests.episodes import FunctionAgent, ScriptedEnv, instance
 
 
@@ -38,10 +38,26 @@ def test_a_disk_without_room_is_said_so_and_leaves_no_finished_trace(tmp_path: P
     assert [item.name for item in tmp_path.iterdir()] == ["trace.jsonl.partial"]
 
 
+def into_a_pipe(number: int) -> None:
+    """Have a descriptor lead to a pipe that nobody reads."""
+    read, write = os.pipe()
+    os.close(read)
+    os.dup2(write, number)
+    os.close(write)
+
+
 @pytest.mark.parametrize(
-    "intrude", [lambda number: os.write(number, b"step 3 of 6\n"), os.close], ids=["write", "close"]
+    ("intrude", "how"),
+    [
+        (lambda number: os.write(number, b"step 3 of 6\n"), Disturbance.SIZE),
+        (os.close, Disturbance.CLOSED),
+        (into_a_pipe, Disturbance.CLOSED),
+    ],
+    ids=["write", "close", "replace"],
 )
-def test_a_trace_that_somebody_else_reached_is_no_record(tmp_path: Path, intrude: Callable[[int], object]) -> None:
+def test_a_trace_that_somebody_else_reached_is_no_record(
+    tmp_path: Path, intrude: Callable[[int], object], how: Disturbance
+) -> None:
     """An agent has all descriptors of its process: what it writes to one of them, or closes, may be the trace."""
     path = tmp_path / "trace.jsonl"
 
@@ -52,8 +68,9 @@ def test_a_trace_that_somebody_else_reached_is_no_record(tmp_path: Path, intrude
                     intrude(int(link.name))
         return np.full(2, 0.25)
 
-    with pytest.raises(DisturbedTrace):
+    with pytest.raises(DisturbedTrace, match=f"found {how}") as disturbed:
         run_episode(ScriptedEnv(), FunctionAgent(act), instance(), trace_path=path)
+    assert disturbed.value.how is how
     assert not path.exists()
 
 
@@ -65,7 +82,7 @@ def test_a_trace_that_somebody_removed_is_no_record(tmp_path: Path) -> None:
         path.with_name("trace.jsonl.partial").unlink(missing_ok=True)
         return np.full(2, 0.25)
 
-    with pytest.raises(DisturbedTrace, match="No such file"):
+    with pytest.raises(DisturbedTrace, match="found its trace removed"):
         run_episode(ScriptedEnv(), FunctionAgent(act), instance(), trace_path=path)
 
 
@@ -74,7 +91,7 @@ def test_a_process_without_free_descriptors_is_not_a_full_disk(tmp_path: Path) -
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:
-        with pytest.raises(DisturbedTrace, match="Too many open files"):
+        with pytest.raises(DisturbedTrace, match="found no descriptor left"):
             run_episode(ScriptedEnv(), FunctionAgent(), instance(), trace_path=tmp_path / "trace.jsonl")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

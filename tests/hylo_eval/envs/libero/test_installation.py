@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 from hylo_eval.envs.libero import installation as subject
+from hylo_eval.envs.libero import simulation
 from hylo_eval.errors import EnvError, MissingSimulator
 
 ASKING_PACKAGE = """
@@ -87,8 +88,40 @@ def test_without_assets_the_error_says_how_to_get_them(fake_package, tmp_path, m
     with pytest.raises(EnvError, match="without its assets") as caught:
         subject.find_installation()
     assert "assets=FOLDER" in caught.value.fix
+    assert caught.value.lasting
     (tmp_path / "mine" / "scenes").mkdir(parents=True)
     assert subject.find_installation(str(tmp_path / "mine")).assets == tmp_path / "mine"
+
+
+@pytest.mark.parametrize(
+    ("raised", "lasting"),
+    [
+        (FileNotFoundError("stove.xml"), True),
+        (ValueError("Error: Error opening file 'wood.png'"), True),
+        (ValueError("mass and inertia of moving bodies must be positive"), None),
+    ],
+)
+def test_an_asset_that_is_missing_is_said_and_not_tried_again(monkeypatch, tmp_path, raised, lasting):
+    """In robosuite's words or MuJoCo's; another error stays what it is."""
+
+    class Kitchen:
+        def __init__(self, *_, **__):
+            raise raised
+
+    simulator = subject.Simulator(
+        problem_classes={"kitchen": Kitchen},
+        evaluate_predicate=None,
+        load_controller_config=lambda **_: None,
+        placement_error=ArithmeticError,
+        mujoco=None,
+        simulation_class=None,
+    )
+    monkeypatch.setattr(simulation, "import_simulator", lambda *_, **__: simulator)
+    with pytest.raises(type(raised) if lasting is None else EnvError) as caught:
+        simulation.Simulation(
+            subject.Installation(root=tmp_path, assets=tmp_path), tmp_path / "x.bddl", "kitchen", None
+        )
+    assert getattr(caught.value, "lasting", None) is lasting
 
 
 def test_without_any_package_the_extra_is_named(monkeypatch):

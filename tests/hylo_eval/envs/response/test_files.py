@@ -41,6 +41,15 @@ def test_another_picture_under_the_name_is_refused(folder):
         load_picture(folder, attrs.evolve(right, width=7))
 
 
+def test_a_picture_that_is_gone_is_not_looked_for_again(folder):
+    """It will not be there at the next try either; an error of the disk may be over by then."""
+    recorded = describe_picture(folder, "a.png")
+    (folder / "a.png").unlink()
+    with pytest.raises(EnvError, match=r"cannot read the picture 'a\.png'") as missing:
+        load_picture(folder, recorded)
+    assert missing.value.lasting
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "../a.png", "b/../../a.png", "a\\b.png", "a\0.png", ""])
 def test_a_path_out_of_the_folder_is_no_path(path):
     """Whatever stands in a benchmark somebody sent."""

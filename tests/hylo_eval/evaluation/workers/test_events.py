@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hylo_eval.evaluation.workers.events import GarbledEvent, parse_event, videos_of
+from hylo_eval.errors import Disturbance
+from hylo_eval.evaluation.workers.events import GarbledEvent, garbled_by, parse_event, videos_of
 
 WHOLE: dict[str, dict[str, Any]] = {
     "ready": {"agent": {}},
@@ -19,7 +20,7 @@ WHOLE: dict[str, dict[str, Any]] = {
     "outcome": {"number": 1, "attempt": 1, "outcome": {}},
     "cancelled": {},
     "skipped": {"number": 1},
-    "disturbed": {},
+    "disturbed": {"how": "CLOSED"},
 }
 
 
@@ -44,6 +45,13 @@ def test_whatever_arrives_is_an_event_or_garbled(line: bytes) -> None:
         assert parse_event(line)["type"] in WHOLE
     except GarbledEvent as error:
         assert error.message == "sent what is no event"
+
+
+@pytest.mark.parametrize("how", Disturbance)
+def test_a_disturbed_trace_is_said_as_it_was_found(how: Disturbance) -> None:
+    """Removed is not closed; what the worker names itself is one of ours or nothing."""
+    assert garbled_by({"type": "disturbed", "how": how.name}).message == f"found {how.value}"
+    assert garbled_by({"type": "disturbed", "how": how.value}).message.startswith("sent the event 'disturbed' where")
 
 
 @pytest.mark.parametrize(

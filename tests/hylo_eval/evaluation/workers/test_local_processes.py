@@ -244,7 +244,8 @@ SHA = "'sha256:' + '0' * 64"
         ("outcome(command, colour='red')", "sent an outcome that is none"),
         (f"outcome(command, trace={TRACE}, trace_sha256={SHA})", "sent an outcome that is none"),
         (f"outcome(command, trace='episodes/b.1.jsonl', trace_sha256={SHA})", "sent the outcome of another episode"),
-        ("send(type='disturbed')", "found its trace closed, or bytes there that it had not written"),
+        ("send(type='disturbed')", "sent what is no event"),
+        ("send(type='disturbed', how='REMOVED')", "found its trace removed"),
     ],
 )
 def test_a_worker_that_says_what_it_must_not_is_lost_and_the_run_goes_on(

@@ -1,0 +1,44 @@
+"""Numbers as people write and read them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hylo_eval.errors import EvalError
+from hylo_eval.numerals import MOST_COUNTED, are, counted, require_count
+
+ROOT = Path(__file__).parents[2]
+BY_HAND = re.compile(r"\{[^{}\"]+\} (?:scored |finished )?episodes\b")
+
+
+def test_one_is_no_plural() -> None:
+    """And nothing is: ``0 episodes``."""
+    assert [counted(count, "episode") for count in (0, 1, 2)] == ["0 episodes", "1 episode", "2 episodes"]
+    assert counted(2, "loss", "losses") == "2 losses"
+    assert [are(count) for count in (0, 1, 2)] == ["are", "is", "are"]
+
+
+def test_no_message_counts_episodes_by_hand() -> None:
+    """``1 episodes`` would be among them; a limit that is greater than one, and a chart's own field, are no counts."""
+    allowed = {
+        ("hylo_eval/report/wall.py", "{len(tiles)} episodes"),
+        ("hylo_eval/report/charts.py", "{customdata} episodes"),
+    }
+    found = {
+        (path.relative_to(ROOT).as_posix(), match)
+        for path in sorted((ROOT / "hylo_eval").rglob("*.py"))
+        for match in BY_HAND.findall(path.read_text(encoding="utf-8"))
+    }
+    assert found == allowed
+
+
+@pytest.mark.parametrize("value", [0, -1, MOST_COUNTED + 1, 10**30])
+def test_a_count_has_bounds(value: int) -> None:
+    """Refused with one that would do; the bounds themselves are taken."""
+    with pytest.raises(EvalError, match="--episodes must be at ") as refused:
+        require_count("--episodes", value)
+    assert refused.value.fix in ("--episodes 1, or more", f"--episodes {MOST_COUNTED}, or less")
+    assert [require_count("--episodes", value) for value in (1, MOST_COUNTED)] == [1, MOST_COUNTED]
