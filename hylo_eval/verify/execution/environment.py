@@ -39,7 +39,7 @@ def command_environment(extra: Mapping[str, str] | None = None, *, credentials: 
         extra: Variables set on top of this process's own.
         credentials: Whether the command may see the judge's credentials.
     """
-    variables = dict(os.environb)
+    variables = _own_variables()
     if not credentials:
         for name in [name for name in variables if name.startswith(_CREDENTIAL_PREFIX)]:
             del variables[name]
@@ -48,6 +48,14 @@ def command_environment(extra: Mapping[str, str] | None = None, *, credentials: 
     marker = os.urandom(16).hex()
     variables[MARKER_VARIABLE.encode()] = marker.encode()
     return CommandEnvironment(variables, marker)
+
+
+def _own_variables() -> dict[bytes, bytes]:
+    """A copy of this process's variables as they are now."""
+    # Copying ``os.environb`` itself runs Python code for every variable, a tenth of a short command. Behind it
+    # CPython keeps a plain table of the same bytes; an interpreter that names it otherwise takes the long way.
+    table: Mapping[bytes, bytes] = getattr(os.environb, "_data", os.environb)
+    return dict(table)
 
 
 @attrs.frozen(kw_only=True)
