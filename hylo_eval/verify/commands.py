@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hylo_eval.verify.verdict import Reward
 
 DEFAULT_LOGS_DIR: Final = Path("/logs/verifier")
+_HELP_COLUMNS: Final = 78
 EXIT_DONE: Final = 0
 EXIT_UNWRITTEN: Final = 2
 EXIT_INTERRUPTED: Final = 130
@@ -31,10 +32,17 @@ _VERDICT_NOTE: Final = (
 )
 
 
+class _Help(argparse.HelpFormatter):
+    """Help of a fixed width: each option makes a formatter, and asking for the terminal's width imports shutil."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_HELP_COLUMNS)
+
+
 def verify_parser(program: str = "hylo-verify") -> argparse.ArgumentParser:
     """The argument parser of ``verify``."""
     parser = argparse.ArgumentParser(
-        prog=program, description="Grade the task of a verifier.toml.", epilog=_VERDICT_NOTE
+        prog=program, description="Grade the task of a verifier.toml.", epilog=_VERDICT_NOTE, formatter_class=_Help
     )
     parser.add_argument("spec", type=Path, metavar="SPEC", help="path of verifier.toml")
     parser.add_argument("--logs-dir", type=Path, default=DEFAULT_LOGS_DIR, help="default: %(default)s")
@@ -48,6 +56,7 @@ def candidate_parser(program: str = "hylo-eval verify-candidate") -> argparse.Ar
         prog=program,
         description="Grade the whole text of an answer file as an extracted answer.",
         epilog=_VERDICT_NOTE,
+        formatter_class=_Help,
     )
     parser.add_argument("--spec", type=Path, required=True, help="path of the specification, TOML")
     parser.add_argument("--answer", required=True, help="the answer file; below /app it is read from the workspace")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
-
-import attrs
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hylo_eval.verify.candidate import is_unanswered
 from hylo_eval.verify.file_ops.reading import (
@@ -42,8 +40,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-@attrs.frozen
-class TestsFolder:
+class TestsFolder(NamedTuple):
     """The task's own files, read from the tests directory."""
 
     __test__ = False  # the name begins like a test class, and is none

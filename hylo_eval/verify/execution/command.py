@@ -8,9 +8,7 @@ import select
 import signal
 import subprocess
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any, Self
-
-import attrs
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment, command_user
@@ -35,8 +33,7 @@ _CHUNK_BYTES = 64 * 1024
 _TICK_SECONDS = 0.02
 
 
-@attrs.frozen(kw_only=True)
-class Completed:
+class Completed(NamedTuple):
     """A command that has ended.
 
     Attributes:
@@ -105,13 +102,13 @@ class ReportChannel:
             self.write_descriptor = -1
 
 
-@attrs.define
 class _Stream:
     """One output stream and what was read of it."""
 
-    descriptor: int
-    limit_bytes: int
-    content: bytearray = attrs.field(factory=bytearray)
+    def __init__(self, descriptor: int, limit_bytes: int) -> None:
+        self.descriptor = descriptor
+        self.limit_bytes = limit_bytes
+        self.content = bytearray()
 
     def read(self) -> bool:
         """Reads what is there; False at the stream's end."""

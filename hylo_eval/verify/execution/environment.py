@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-
-import attrs
+from typing import NamedTuple
 
 from hylo_eval.verify.verdict import GradingInfraError
 
@@ -19,8 +18,7 @@ MARKER_VARIABLE = "HYLO_VERIFY_RUN"
 _CREDENTIAL_PREFIX = b"VERIFYIT_JUDGE_"
 
 
-@attrs.frozen
-class CommandEnvironment:
+class CommandEnvironment(NamedTuple):
     """The variables of one command, or of several that run one after the other.
 
     Attributes:
@@ -28,8 +26,12 @@ class CommandEnvironment:
         marker: The value of :data:`MARKER_VARIABLE` among them; nobody else's processes carry it.
     """
 
-    variables: Mapping[bytes, bytes] = attrs.field(repr=False)
+    variables: Mapping[bytes, bytes]
     marker: str
+
+    def __repr__(self) -> str:
+        """Without the variables, which may be secret."""
+        return f"CommandEnvironment(marker={self.marker!r})"
 
 
 def command_environment(extra: Mapping[str, str] | None = None, *, credentials: bool = False) -> CommandEnvironment:
@@ -58,8 +60,7 @@ def _own_variables() -> dict[bytes, bytes]:
     return dict(table)
 
 
-@attrs.frozen(kw_only=True)
-class CommandUser:
+class CommandUser(NamedTuple):
     """The user that a command runs as; None for this process's own."""
 
     user: int | None = None

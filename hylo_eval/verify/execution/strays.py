@@ -20,9 +20,7 @@ import time
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import attrs
+from typing import TYPE_CHECKING, NamedTuple
 
 from hylo_eval.verify.execution.environment import MARKER_VARIABLE
 from hylo_eval.verify.execution.hiding import runs_alone
@@ -94,8 +92,7 @@ def child_processes() -> frozenset[int]:
     return frozenset(child.pid for child in _children())
 
 
-@attrs.frozen
-class _Child:
+class _Child(NamedTuple):
     """A child of this process, as the kernel lists it; a zombie too."""
 
     pid: int
@@ -137,7 +134,7 @@ def end_strays(*, known: frozenset[int], marker: str, session: int) -> int:
     Returns:
         How many processes were ended.
     """
-    hunt = _Hunt(known=known, marker=marker, sessions={session})
+    hunt = _Hunt(known, marker, session)
     deadline = time.monotonic() + STRAY_DEADLINE_SECONDS
     # A process that forks and exits all the time can slip through a listing, which takes more than a moment.
     empty_listings = 0
@@ -152,14 +149,14 @@ def end_strays(*, known: frozenset[int], marker: str, session: int) -> int:
     return hunt.ended
 
 
-@attrs.define
 class _Hunt:
     """The search for one command's strays: what is known of them, and how many are gone."""
 
-    known: frozenset[int]
-    marker: str
-    sessions: set[int]
-    ended: int = 0
+    def __init__(self, known: frozenset[int], marker: str, session: int) -> None:
+        self.known = known
+        self.marker = marker
+        self.sessions = {session}
+        self.ended = 0
 
     def strays(self) -> list[_Child]:
         """The command's processes among this process's children.

@@ -103,7 +103,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.outcomes: dict[str, bool] = {}
-        self._seen = dict.fromkeys(_COUNTS, 0)
+        self._seen: dict[str, int] = dict.fromkeys(_COUNTS, 0)
         self._open: list[_Suite | _Case | None] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:

@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
-import shutil
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Final
-
-import attrs
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
@@ -24,12 +20,14 @@ from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.specs.execution import OutputComparison, StdioSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, scored, zero
 
+if TYPE_CHECKING:
+    from decimal import Decimal
+
 _INPUT_NAME = re.compile(r"input_(.+)\.txt", re.DOTALL)
 _ACCEPTED = "1"
 
 
-@attrs.frozen(kw_only=True)
-class Case:
+class Case(NamedTuple):
     """One hidden case.
 
     Attributes:
@@ -119,12 +117,12 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
     judge = resource_file(context.tests_dir, spec.special_judge, what="special judge") if spec.special_judge else None
     total = len(cases)
     with adopting_orphans(), hiding(_hidden_folder(context, spec, argv)) as launcher:
-        program = _Program(spec=spec, workspace=context.workspace, argv=argv, launcher=launcher)
+        program = _Program(spec, context.workspace, argv, launcher, command_environment())
         if spec.build:
             build = program.build(timeout_seconds=spec.per_case_timeout * total)
             if not build.succeeded:
                 return zero("build_failed", stderr=build.stderr_tail, passed=0, total=total)
-        program = attrs.evolve(program, path=_program_path(argv[0]))  # after the build, which may have made it
+        program = program._replace(path=_program_path(argv[0]))  # after the build, which may have made it
         for index, case in enumerate(cases):
             failure = _grade_case(program, case, judge)
             if failure is not None:
@@ -147,11 +145,11 @@ def _program_path(name: str) -> str | None:
     folders = os.get_exec_path()
     if os.sep in name or not all(map(os.path.isabs, folders)):
         return None
-    return shutil.which(name, path=os.pathsep.join(folders))
+    paths = (os.path.join(folder, name) for folder in folders)  # noqa: PTH118 - many folders, texts are quicker
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)  # noqa: PTH113
 
 
-@attrs.frozen(kw_only=True)
-class _Program:
+class _Program(NamedTuple):
     """The candidate's program, which never sees the folder of the cases where that can be helped.
 
     Attributes:
@@ -167,7 +165,7 @@ class _Program:
     workspace: Path
     argv: list[str]
     launcher: Launcher | None
-    environment: CommandEnvironment = attrs.field(factory=command_environment)
+    environment: CommandEnvironment
     path: str | None = None
 
     def build(self, *, timeout_seconds: float) -> Completed:
@@ -295,7 +293,7 @@ def _float_equal(got: str, expected: str, tolerance: float) -> bool:
     return difference <= tolerance or difference <= tolerance * abs(right)
 
 
-_Line = str | list[Decimal]
+_Line: TypeAlias = "str | list[Decimal]"
 
 
 def _decimal_lines(text: str) -> list[_Line]:
@@ -304,6 +302,8 @@ def _decimal_lines(text: str) -> list[_Line]:
     Raises:
         ValueError: A line holds an infinity or a NaN.
     """
+    from decimal import Decimal, InvalidOperation
+
     lines: list[_Line] = []
     for raw in text.strip().split("\n"):
         line = raw.strip()
