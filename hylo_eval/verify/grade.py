@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -64,6 +65,7 @@ class TestsFolder(NamedTuple):
         return content
 
 
+@lru_cache
 def under_workspace(path: str) -> str | None:
     """The part of an absolute path below ``/app``, the workspace of the contract; None for any other path."""
     parts = PurePosixPath(path).parts
@@ -79,9 +81,9 @@ def local_workspace(spec: ExecutionSpec, workspace: Path) -> Path:
     Raises:
         InvalidTask: The specification's ``workspace`` is empty or leaves ``/app`` upwards.
     """
-    below = under_workspace(spec.workspace)
-    if not spec.workspace or "\0" in spec.workspace or ".." in PurePosixPath(spec.workspace).parts:
+    if not spec.workspace or "\0" in spec.workspace or ".." in spec.workspace.split("/"):
         raise InvalidTask(f"workspace {spec.workspace!r:.200} must be a path without '..'")
+    below = under_workspace(spec.workspace)
     return Path(spec.workspace) if below is None else workspace / below
 
 

@@ -18,12 +18,11 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hylo_eval.verify.execution.environment import MARKER_VARIABLE
-from hylo_eval.verify.execution.hiding import runs_alone
+from hylo_eval.verify.execution.hiding import runs_alone, system_library
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -45,12 +44,7 @@ _was_reaper = False
 def _prctl(option: int, argument: object) -> bool:
     if not sys.platform.startswith("linux"):
         return False
-    return _library().prctl(option, argument, 0, 0, 0) == 0
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+    return system_library().prctl(option, argument, 0, 0, 0) == 0
 
 
 def _is_sub_reaper() -> bool:

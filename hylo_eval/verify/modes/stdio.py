@@ -15,7 +15,7 @@ from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.hiding import Launcher, hiding
 from hylo_eval.verify.execution.strays import adopting_orphans
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments, split_command
-from hylo_eval.verify.file_ops.resources import check_inside, resource_file, resource_path
+from hylo_eval.verify.file_ops.resources import check_inside, lies_in, resource_file, resource_path
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.specs.execution import OutputComparison, StdioSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, scored, zero
@@ -132,9 +132,9 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
 
 def _hidden_folder(context: GradingContext, spec: StdioSpec, argv: list[str]) -> Path | None:
     """The folder of the cases, unless the program itself or its working folder lies in it."""
-    folder = (context.tests_dir / spec.cases).resolve()
-    used = (context.workspace, *(context.workspace / argument for argument in argv))
-    return None if any(path.resolve().is_relative_to(folder) for path in used) else folder
+    folder = os.path.realpath(context.tests_dir / spec.cases)
+    used = (context.workspace, *(os.path.join(context.workspace, argument) for argument in argv))  # noqa: PTH118
+    return None if any(lies_in(os.path.realpath(path), folder) for path in used) else Path(folder)
 
 
 def _program_path(name: str) -> str | None:
