@@ -67,6 +67,8 @@ def check_inside(tests_dir: Path, files: Sequence[Path], *, what: str) -> None:
     Raises:
         InvalidTask: A file leads out of the folder, or a link on the way to it leads to itself.
     """
+    if not files:
+        return
     root = os.path.realpath(tests_dir)
     for path in (*{file.parent for file in files}, *(file for file in files if file.is_symlink())):
         try:

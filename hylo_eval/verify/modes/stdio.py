@@ -1,5 +1,8 @@
 """Mode ``stdio``: a program compared on hidden pairs of standard input and output, all or nothing."""
 
+# ruff: noqa: PTH
+# Cases may be many: they are found and read by paths that are texts, which costs half of what path objects do.
+
 from __future__ import annotations
 
 import math
@@ -50,8 +53,9 @@ def _check(spec: StdioSpec) -> None:
         raise InvalidTask("float_tolerance must be finite and not negative")
 
 
-def _content(path: Path) -> bytes:
-    return path.read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def load_cases(tests_dir: Path, folder: str) -> tuple[Case, ...]:
@@ -62,31 +66,33 @@ def load_cases(tests_dir: Path, folder: str) -> tuple[Case, ...]:
     Raises:
         InvalidTask: The folder is missing or leaves the tests directory, or a case lacks its output.
     """
-    root = resource_path(tests_dir, folder, what="cases")
-    if not root.is_dir():
+    root = str(resource_path(tests_dir, folder, what="cases"))
+    if not os.path.isdir(root):
         raise InvalidTask(f"cases {folder!r} is no folder of the tests directory")
-    pairs: list[tuple[str, Path, Path]] = []
-    for path in root.rglob("input_*.txt"):
-        match = _INPUT_NAME.fullmatch(path.name)
-        if match is not None and path.is_file():
-            pairs.append((match.group(1), path, _output_of(path, match.group(1), root)))
-    check_inside(tests_dir, [path for _, *files in pairs for path in files], what="stdio case")
-    pairs.sort(key=lambda pair: (_order(pair[0]), pair[1]))
+    pairs: list[tuple[str, str, str]] = []
+    for place, _, names in os.walk(root):
+        for name in names:
+            match = _INPUT_NAME.fullmatch(name)
+            path = f"{place}/{name}"
+            if match is not None and os.path.isfile(path):
+                pairs.append((match.group(1), path, _output_of(place, match.group(1), root)))
+    files = (path for _, *both in pairs for path in both)
+    # The folder itself was checked, and with it the plain files in it.
+    odd = [Path(path) for path in files if os.path.dirname(path) != root or os.path.islink(path)]
+    check_inside(tests_dir, odd, what="stdio case")
+    pairs.sort(key=lambda pair: (_order(pair[0]), pair[1].split(os.sep)))
     return tuple(
         Case(number=number, stdin=_content(path), expected=_content(output).decode(errors="replace"))
         for number, path, output in pairs
     )
 
 
-def _output_of(path: Path, number: str, root: Path) -> Path:
+def _output_of(place: str, number: str, root: str) -> str:
     """The file of the expected output; it stands beside the input, in ``outputs/`` of the root, or in the root."""
     name = f"output_{number}.txt"
-    beside = path.with_name(name)
-    if beside.is_file():
-        return beside
-    for folder in (root / "outputs", root):
-        if (folder / name).is_file():
-            return folder / name
+    for folder in (place, f"{root}/outputs", root):
+        if os.path.isfile(path := f"{folder}/{name}"):
+            return path
     raise InvalidTask(f"stdio case {number} has no {name}")
 
 
@@ -133,7 +139,7 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
 def _hidden_folder(context: GradingContext, spec: StdioSpec, argv: list[str]) -> Path | None:
     """The folder of the cases, unless the program itself or its working folder lies in it."""
     folder = os.path.realpath(context.tests_dir / spec.cases)
-    used = (context.workspace, *(os.path.join(context.workspace, argument) for argument in argv))  # noqa: PTH118
+    used = (context.workspace, *(os.path.join(context.workspace, argument) for argument in argv))
     return None if any(lies_in(os.path.realpath(path), folder) for path in used) else Path(folder)
 
 
@@ -145,8 +151,8 @@ def _program_path(name: str) -> str | None:
     folders = os.get_exec_path()
     if os.sep in name or not all(map(os.path.isabs, folders)):
         return None
-    paths = (os.path.join(folder, name) for folder in folders)  # noqa: PTH118 - many folders, texts are quicker
-    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)  # noqa: PTH113
+    paths = (os.path.join(folder, name) for folder in folders)
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
 class _Program(NamedTuple):
