@@ -1,6 +1,6 @@
 """Mode ``stdio``: a program compared on hidden pairs of standard input and output, all or nothing."""
 
-# ruff: noqa: PTH
+# ruff: noqa: PTH112, PTH113, PTH114, PTH118, PTH120, PTH123, PTH206
 # Cases may be many: they are found and read by paths that are texts, which costs half of what path objects do.
 
 from __future__ import annotations
