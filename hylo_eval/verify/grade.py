@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -37,8 +36,6 @@ MAX_RESOURCE_BYTES: Final = 64 << 20
 if TYPE_CHECKING:
     from hylo_eval.verify.specs.base import AnswerSpec
     from hylo_eval.verify.specs.execution import ExecutionSpec
-
-_logger = logging.getLogger(__name__)
 
 
 class TestsFolder(NamedTuple):
@@ -189,6 +186,14 @@ def load_spec(path: Path) -> Any:
         raise InvalidTask(f"{path}: {error}") from error
 
 
+def log_failure(what: str, error: Exception) -> None:
+    """Logs an exception with its traceback."""
+    # Imported here: with what it needs, it is a twentieth of a command that grades a short text.
+    import logging
+
+    logging.getLogger(__name__).error(what, exc_info=error)
+
+
 def grade_file(spec_path: Path, workspace: Path) -> Reward:
     """Grades the task of a ``verifier.toml`` and turns every failure into a verdict.
 
@@ -199,8 +204,8 @@ def grade_file(spec_path: Path, workspace: Path) -> Reward:
     except InvalidTask as error:
         return invalid_task(str(error))
     except GradingInfraError as error:
-        _logger.exception("the grader failed")
+        log_failure("the grader failed", error)
         return infra_error(str(error), **error.detail)
-    except Exception as error:
-        _logger.exception("the grader crashed")
+    except Exception as error:  # noqa: BLE001 - whatever happened, there is a verdict
+        log_failure("the grader crashed", error)
         return infra_error(f"{type(error).__name__}: {error}")
