@@ -144,7 +144,7 @@ class _Judge(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def do_POST(self):  # noqa: N802 - the name that http.server calls
+    def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         message = {"role": "assistant", "content": "fine\nSCORE: 1"}
         choice = {"index": 0, "finish_reason": "stop", "message": message}

@@ -267,7 +267,7 @@ class _Exchange:
 
     def completed(self) -> Completed:
         """The outcome, after :meth:`end`."""
-        contents = [bytes(stream.content[: stream.limit_bytes]) for stream in self._streams]
+        contents = [bytes(memoryview(stream.content)[: stream.limit_bytes]) for stream in self._streams]
         stopped = self._timed_out or self._flooded
         return Completed(
             exit_code=None if stopped else self._process.returncode,
