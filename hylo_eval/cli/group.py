@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, Final, NoReturn
 
 import click
@@ -130,9 +131,9 @@ class LazyGroup(SuggestingGroup):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
-        from hylo_core.refs import load_ref
-
-        return with_plain_numbers(load_ref(COMMANDS[cmd_name][0]))
+        # Not by load_ref: it suggests near names for what somebody wrote, and that costs every command its import.
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        return with_plain_numbers(getattr(import_module(module), name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands from the literals."""

@@ -22,11 +22,11 @@ def verify(spec: Path, logs_dir: Path | None, workspace: Path) -> int:
     ended it before that. The console script hylo-verify takes the same arguments, and makes /logs/verifier
     wherever it runs.
     """
-    from hylo_eval.verify.commands import DEFAULT_LOGS_DIR, main_show, main_verify
+    from hylo_eval.verify.commands import DEFAULT_LOGS_DIR, main_show, record_verdict
 
     if logs_dir is None and not DEFAULT_LOGS_DIR.parent.is_dir():
         return main_show(spec, workspace)
-    return main_verify([f"--logs-dir={logs_dir or DEFAULT_LOGS_DIR}", f"--workspace={workspace}", "--", str(spec)])
+    return record_verdict(spec, logs_dir=logs_dir or DEFAULT_LOGS_DIR, workspace=workspace)
 
 
 @click.command("verify-candidate")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from hylo_eval.verify.candidate import IN_PROCESS_EXTENSIONS, grade_candidate
-from hylo_eval.verify.grade import TestsFolder, load_spec, read_answer
+from hylo_eval.verify.grade import TestsFolder, load_spec, log_failure, read_answer
 from hylo_eval.verify.modes import IN_PROCESS_MODES, Mode, grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader, ResourceTable
 from hylo_eval.verify.spec import decode_json
@@ -21,8 +20,6 @@ from hylo_eval.verify.verdict import (
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_logger = logging.getLogger(__name__)
 
 
 def read_manifest(path: Path) -> dict[str, bytes]:
@@ -80,8 +77,8 @@ def grade_candidate_file(spec_path: Path, *, answer: str, workspace: Path, resou
     except InvalidTask as error:
         return invalid_task(str(error))
     except GradingInfraError as error:
-        _logger.exception("the grader failed")
+        log_failure("the grader failed", error)
         return infra_error(str(error), **error.detail)
-    except Exception as error:
-        _logger.exception("the grader crashed")
+    except Exception as error:  # noqa: BLE001 - whatever happened, there is a verdict
+        log_failure("the grader crashed", error)
         return infra_error(f"{type(error).__name__}: {error}")

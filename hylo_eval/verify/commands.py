@@ -1,9 +1,11 @@
-"""The commands of the verdict layer: ``verify`` and ``verify-candidate``."""
+"""The commands of the verdict layer: ``verify`` and ``verify-candidate``.
+
+Most of a short grade is the start of its process: what not every grade needs (argparse where somebody else has read
+the arguments, logging where nothing failed) is imported where it is used.
+"""
 
 from __future__ import annotations
 
-import argparse
-import logging
 import signal
 import sys
 import threading
@@ -15,11 +17,13 @@ from hylo_eval.verify.specs import DEFAULT_WORKSPACE
 from hylo_eval.verify.verdict_files import clear_verdict, verdict_json, write_verdict
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Generator, Sequence
 
     from hylo_eval.verify.verdict import Reward
 
 DEFAULT_LOGS_DIR: Final = Path("/logs/verifier")
+_HELP_COLUMNS: Final = 78
 EXIT_DONE: Final = 0
 EXIT_UNWRITTEN: Final = 2
 EXIT_INTERRUPTED: Final = 130
@@ -31,11 +35,21 @@ _VERDICT_NOTE: Final = (
 )
 
 
+def _parser(program: str, description: str) -> argparse.ArgumentParser:
+    import argparse
+
+    def of_fixed_width(prog: str) -> argparse.HelpFormatter:
+        # Every option makes a formatter, and asking for the terminal's width would import shutil.
+        return argparse.HelpFormatter(prog, width=_HELP_COLUMNS)
+
+    return argparse.ArgumentParser(
+        prog=program, description=description, epilog=_VERDICT_NOTE, formatter_class=of_fixed_width
+    )
+
+
 def verify_parser(program: str = "hylo-verify") -> argparse.ArgumentParser:
     """The argument parser of ``verify``."""
-    parser = argparse.ArgumentParser(
-        prog=program, description="Grade the task of a verifier.toml.", epilog=_VERDICT_NOTE
-    )
+    parser = _parser(program, "Grade the task of a verifier.toml.")
     parser.add_argument("spec", type=Path, metavar="SPEC", help="path of verifier.toml")
     parser.add_argument("--logs-dir", type=Path, default=DEFAULT_LOGS_DIR, help="default: %(default)s")
     parser.add_argument("--workspace", type=Path, default=Path(DEFAULT_WORKSPACE), help="default: %(default)s")
@@ -44,11 +58,7 @@ def verify_parser(program: str = "hylo-verify") -> argparse.ArgumentParser:
 
 def candidate_parser(program: str = "hylo-eval verify-candidate") -> argparse.ArgumentParser:
     """The argument parser of ``verify-candidate``."""
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description="Grade the whole text of an answer file as an extracted answer.",
-        epilog=_VERDICT_NOTE,
-    )
+    parser = _parser(program, "Grade the whole text of an answer file as an extracted answer.")
     parser.add_argument("--spec", type=Path, required=True, help="path of the specification, TOML")
     parser.add_argument("--answer", required=True, help="the answer file; below /app it is read from the workspace")
     parser.add_argument("--workspace", type=Path, required=True, help="the candidate's folder")
@@ -69,13 +79,22 @@ def main_verify(argv: Sequence[str] | None = None) -> int:
         The exit status: 0 with a verdict written, 2 without, 130 when SIGINT, SIGTERM or SIGHUP came first.
     """
     arguments = verify_parser().parse_args(argv)
+    return record_verdict(arguments.spec, logs_dir=arguments.logs_dir, workspace=arguments.workspace)
+
+
+def record_verdict(spec: Path, *, logs_dir: Path, workspace: Path) -> int:
+    """Grades the task of ``spec``, a ``verifier.toml``, and writes the files of its verdict.
+
+    Returns:
+        The exit status, as :func:`main_verify`.
+    """
 
     def graded() -> Reward:
         from hylo_eval.verify.grade import grade_file
 
-        return grade_file(arguments.spec, arguments.workspace)
+        return grade_file(spec, workspace)
 
-    return _record(arguments.logs_dir, graded)
+    return _record(logs_dir, graded)
 
 
 def main_show(spec: Path, workspace: Path) -> int:
@@ -86,7 +105,6 @@ def main_show(spec: Path, workspace: Path) -> int:
     """
     from hylo_eval.verify.grade import grade_file
 
-    _log_to_stderr()
     try:
         with _signals_interrupt():
             verdict = grade_file(spec, workspace)
@@ -120,7 +138,6 @@ def main_candidate(argv: Sequence[str] | None = None) -> int:
 
 
 def _record(logs_dir: Path, graded: Callable[[], Reward]) -> int:
-    _log_to_stderr()
     try:
         with _signals_interrupt():
             # A stale reward must not survive a grader that is killed half way.
@@ -131,12 +148,8 @@ def _record(logs_dir: Path, graded: Callable[[], Reward]) -> int:
     except OSError as error:
         print(f"the verdict cannot be written to {logs_dir}: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_UNWRITTEN
-    logging.getLogger(__name__).info("reward=%s status=%s", verdict.reward, verdict.status)
+    print(f"INFO reward={verdict.reward} status={verdict.status}", file=sys.stderr)  # noqa: T201
     return EXIT_DONE
-
-
-def _log_to_stderr() -> None:
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
 
 
 def _interrupted() -> int:

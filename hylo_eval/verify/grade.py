@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
-
-import attrs
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hylo_eval.verify.candidate import is_unanswered
 from hylo_eval.verify.file_ops.reading import (
@@ -39,11 +37,8 @@ if TYPE_CHECKING:
     from hylo_eval.verify.specs.base import AnswerSpec
     from hylo_eval.verify.specs.execution import ExecutionSpec
 
-_logger = logging.getLogger(__name__)
 
-
-@attrs.frozen
-class TestsFolder:
+class TestsFolder(NamedTuple):
     """The task's own files, read from the tests directory."""
 
     __test__ = False  # the name begins like a test class, and is none
@@ -67,6 +62,7 @@ class TestsFolder:
         return content
 
 
+@lru_cache
 def under_workspace(path: str) -> str | None:
     """The part of an absolute path below ``/app``, the workspace of the contract; None for any other path."""
     parts = PurePosixPath(path).parts
@@ -82,9 +78,9 @@ def local_workspace(spec: ExecutionSpec, workspace: Path) -> Path:
     Raises:
         InvalidTask: The specification's ``workspace`` is empty or leaves ``/app`` upwards.
     """
-    below = under_workspace(spec.workspace)
-    if not spec.workspace or "\0" in spec.workspace or ".." in PurePosixPath(spec.workspace).parts:
+    if not spec.workspace or "\0" in spec.workspace or ".." in spec.workspace.split("/"):
         raise InvalidTask(f"workspace {spec.workspace!r:.200} must be a path without '..'")
+    below = under_workspace(spec.workspace)
     return Path(spec.workspace) if below is None else workspace / below
 
 
@@ -190,6 +186,14 @@ def load_spec(path: Path) -> Any:
         raise InvalidTask(f"{path}: {error}") from error
 
 
+def log_failure(what: str, error: Exception) -> None:
+    """Logs an exception with its traceback."""
+    # Imported here: with what it needs, it is a twentieth of a command that grades a short text.
+    import logging
+
+    logging.getLogger(__name__).error(what, exc_info=error)
+
+
 def grade_file(spec_path: Path, workspace: Path) -> Reward:
     """Grades the task of a ``verifier.toml`` and turns every failure into a verdict.
 
@@ -200,8 +204,8 @@ def grade_file(spec_path: Path, workspace: Path) -> Reward:
     except InvalidTask as error:
         return invalid_task(str(error))
     except GradingInfraError as error:
-        _logger.exception("the grader failed")
+        log_failure("the grader failed", error)
         return infra_error(str(error), **error.detail)
-    except Exception as error:
-        _logger.exception("the grader crashed")
+    except Exception as error:  # noqa: BLE001 - whatever happened, there is a verdict
+        log_failure("the grader crashed", error)
         return infra_error(f"{type(error).__name__}: {error}")

@@ -29,6 +29,10 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+# Made once: given its hooks, ``json.loads`` makes a decoder for every text.
+_STRICT_JSON = json.JSONDecoder(object_pairs_hook=_unique_members, parse_constant=_refuse_constant)
+
+
 def decode_json(text: str) -> Any:
     """The value of a JSON text, without repeated keys and without NaN and infinities.
 
@@ -36,7 +40,7 @@ def decode_json(text: str) -> Any:
         ValueError: The text is not such JSON, or is nested too deeply, or holds an integer too long to read.
     """
     try:
-        return json.loads(text, object_pairs_hook=_unique_members, parse_constant=_refuse_constant)
+        return _STRICT_JSON.decode(text)
     except RecursionError as error:
         raise ValueError("the JSON text is nested too deeply") from error
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
-import selectors
+import select
 import signal
 import subprocess
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any, Self
-
-import attrs
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment, command_user
@@ -34,8 +33,7 @@ _CHUNK_BYTES = 64 * 1024
 _TICK_SECONDS = 0.02
 
 
-@attrs.frozen(kw_only=True)
-class Completed:
+class Completed(NamedTuple):
     """A command that has ended.
 
     Attributes:
@@ -104,13 +102,13 @@ class ReportChannel:
             self.write_descriptor = -1
 
 
-@attrs.define
 class _Stream:
     """One output stream and what was read of it."""
 
-    descriptor: int
-    limit_bytes: int
-    content: bytearray = attrs.field(factory=bytearray)
+    def __init__(self, descriptor: int, limit_bytes: int) -> None:
+        self.descriptor = descriptor
+        self.limit_bytes = limit_bytes
+        self.content = bytearray()
 
     def read(self) -> bool:
         """Reads what is there; False at the stream's end."""
@@ -207,55 +205,61 @@ def run_command(
 
 
 class _Exchange:
-    """The traffic with one running process."""
+    """The traffic with one running process.
+
+    It is watched with the bare ``poll``: of a short command's cost, the layers of :mod:`selectors` are a part
+    that shows.
+    """
 
     def __init__(
         self, process: subprocess.Popen[bytes], stdin: bytes, limit_bytes: int, channel: ReportChannel | None
     ) -> None:
         self._process = process
         self._unsent = memoryview(stdin)
-        self._selector = selectors.PollSelector()  # for a few descriptors and few turns cheaper than epoll
+        self._watched = select.poll()
         self._has_ended = False
         self._timed_out = False
         self._flooded = False
         self._streams = [_Stream(_descriptor(pipe), limit_bytes) for pipe in (process.stdout, process.stderr)]
         if channel is not None:
             self._streams.append(_Stream(channel.read_descriptor, limit_bytes))
-        for stream in self._streams:
-            os.set_blocking(stream.descriptor, False)
-            self._selector.register(stream.descriptor, selectors.EVENT_READ, stream)
+        self._open_streams = {stream.descriptor: stream for stream in self._streams}
+        for descriptor in self._open_streams:
+            os.set_blocking(descriptor, False)
+            self._watched.register(descriptor, select.POLLIN)
         if process.stdin is not None:
             os.set_blocking(process.stdin.fileno(), False)
-            self._selector.register(process.stdin.fileno(), selectors.EVENT_WRITE)
+            self._watched.register(process.stdin.fileno(), select.POLLOUT)
         # The process descriptor becomes readable when the process ends; without one, look in at every tick.
         self._process_descriptor = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else None
         if self._process_descriptor is not None:
-            self._selector.register(self._process_descriptor, selectors.EVENT_READ)
+            self._watched.register(self._process_descriptor, select.POLLIN)
 
     def run(self, deadline: Deadline) -> None:
         """Exchanges input and output until the process ends, its time is over, or it floods a stream."""
         while not self._ended() and not self._flooded:
-            if deadline.passed:
+            wait = deadline.remaining_seconds
+            if wait <= 0.0:
                 self._timed_out = True
                 return
-            wait = deadline.remaining_seconds
             self._serve(wait if self._process_descriptor is not None else min(wait, _TICK_SECONDS))
-        drained = Deadline.after(min(DRAIN_SECONDS, deadline.remaining_seconds))
-        while self._reading() and not self._flooded and not drained.passed:
-            self._serve(drained.remaining_seconds)
+        if self._open_streams:
+            drained = Deadline.after(min(DRAIN_SECONDS, deadline.remaining_seconds))
+            while self._open_streams and not self._flooded and not drained.passed:
+                self._serve(drained.remaining_seconds)
 
     def end(self, known: frozenset[int], marker: str) -> None:
         """Kills the process group and the strays, and reads what they had already written."""
         # The group is killed before its leader is reaped: until then no other group can have its number.
-        with suppress(ProcessLookupError, PermissionError):
+        try:
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
+        except (ProcessLookupError, PermissionError):
+            self._process.kill()
         self._close_process_descriptor()
         self._process.wait()
         end_strays(known=known, marker=marker, session=self._process.pid)
-        while self._reading() and not self._flooded and self._serve(0.0):
+        while self._open_streams and not self._flooded and self._serve(0.0):
             pass
-        self._selector.close()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 with suppress(BrokenPipeError):
@@ -263,7 +267,7 @@ class _Exchange:
 
     def completed(self) -> Completed:
         """The outcome, after :meth:`end`."""
-        contents = [bytes(stream.content[: stream.limit_bytes]) for stream in self._streams]
+        contents = [bytes(memoryview(stream.content)[: stream.limit_bytes]) for stream in self._streams]
         stopped = self._timed_out or self._flooded
         return Completed(
             exit_code=None if stopped else self._process.returncode,
@@ -287,23 +291,22 @@ class _Exchange:
 
     def _close_process_descriptor(self) -> None:
         if self._process_descriptor is not None:
-            self._selector.unregister(self._process_descriptor)
+            self._watched.unregister(self._process_descriptor)
             os.close(self._process_descriptor)
             self._process_descriptor = None
-
-    def _reading(self) -> bool:
-        return any(isinstance(key.data, _Stream) for key in self._selector.get_map().values())
 
     def _serve(self, wait_seconds: float) -> bool:
         """Moves what can be moved within the wait; False when nothing could."""
         served = False
-        for key, _ in self._selector.select(wait_seconds):
-            if isinstance(key.data, _Stream):
+        for descriptor, _ in self._watched.poll(math.ceil(wait_seconds * 1000.0)):
+            stream = self._open_streams.get(descriptor)
+            if stream is not None:
                 served = True
-                if not key.data.read():
-                    self._selector.unregister(key.fd)
-                self._flooded = self._flooded or key.data.flooded
-            elif key.fd == self._process_descriptor:
+                if not stream.read():
+                    self._watched.unregister(descriptor)
+                    del self._open_streams[descriptor]
+                self._flooded = self._flooded or stream.flooded
+            elif descriptor == self._process_descriptor:
                 self._has_ended = True
                 self._close_process_descriptor()
             else:
@@ -323,7 +326,7 @@ class _Exchange:
             sent = len(self._unsent)  # The process closed its input: the rest interests nobody.
         self._unsent = self._unsent[sent:]
         if not self._unsent:
-            self._selector.unregister(pipe.fileno())
+            self._watched.unregister(pipe.fileno())
             pipe.close()
 
 

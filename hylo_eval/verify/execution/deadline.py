@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-
-import attrs
+from typing import NamedTuple
 
 from hylo_eval.verify.verdict import InvalidTask
 
@@ -23,8 +22,7 @@ def check_timeout(seconds: float, *, field: str) -> None:
         raise InvalidTask(f"{field} must be a positive number of seconds, at most a week, not {seconds!r:.40}")
 
 
-@attrs.frozen
-class Deadline:
+class Deadline(NamedTuple):
     """A moment of the monotonic clock, in seconds."""
 
     moment: float

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-
-import attrs
+from typing import NamedTuple
 
 from hylo_eval.verify.verdict import GradingInfraError
 
@@ -19,8 +18,7 @@ MARKER_VARIABLE = "HYLO_VERIFY_RUN"
 _CREDENTIAL_PREFIX = b"VERIFYIT_JUDGE_"
 
 
-@attrs.frozen
-class CommandEnvironment:
+class CommandEnvironment(NamedTuple):
     """The variables of one command, or of several that run one after the other.
 
     Attributes:
@@ -28,8 +26,12 @@ class CommandEnvironment:
         marker: The value of :data:`MARKER_VARIABLE` among them; nobody else's processes carry it.
     """
 
-    variables: Mapping[bytes, bytes] = attrs.field(repr=False)
+    variables: Mapping[bytes, bytes]
     marker: str
+
+    def __repr__(self) -> str:
+        """Without the variables, which may be secret."""
+        return f"CommandEnvironment(marker={self.marker!r})"
 
 
 def command_environment(extra: Mapping[str, str] | None = None, *, credentials: bool = False) -> CommandEnvironment:
@@ -39,7 +41,7 @@ def command_environment(extra: Mapping[str, str] | None = None, *, credentials: 
         extra: Variables set on top of this process's own.
         credentials: Whether the command may see the judge's credentials.
     """
-    variables = dict(os.environb)
+    variables = _own_variables()
     if not credentials:
         for name in [name for name in variables if name.startswith(_CREDENTIAL_PREFIX)]:
             del variables[name]
@@ -50,8 +52,15 @@ def command_environment(extra: Mapping[str, str] | None = None, *, credentials: 
     return CommandEnvironment(variables, marker)
 
 
-@attrs.frozen(kw_only=True)
-class CommandUser:
+def _own_variables() -> dict[bytes, bytes]:
+    """A copy of this process's variables as they are now."""
+    # Copying ``os.environb`` itself runs Python code for every variable, a tenth of a short command. Behind it
+    # CPython keeps a plain table of the same bytes; an interpreter that names it otherwise takes the long way.
+    table: Mapping[bytes, bytes] = getattr(os.environb, "_data", os.environb)
+    return dict(table)
+
+
+class CommandUser(NamedTuple):
     """The user that a command runs as; None for this process's own."""
 
     user: int | None = None

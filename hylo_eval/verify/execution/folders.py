@@ -21,7 +21,7 @@ def private_folder(purpose: str) -> Generator[Path]:
     """
     import tempfile
 
-    folder = Path(tempfile.mkdtemp(prefix=f"hylo-{purpose}-")).resolve()
+    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=f"hylo-{purpose}-")))
     try:
         yield folder
     finally:

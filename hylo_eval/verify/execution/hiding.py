@@ -99,6 +99,12 @@ class Launcher(threading.Thread):
         self.join()
 
 
+@cache
+def system_library() -> ctypes.CDLL:
+    """The C library; opening it anew makes a class and looks its functions up again."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
 @contextmanager
 def hiding(folder: Path | None) -> Generator[Launcher | None]:
     """What starts processes that do not see a folder; None where it cannot be hidden, or for no folder."""
@@ -144,7 +150,7 @@ def _cover(folder: Path | str) -> None:
     Raises:
         OSError: This process may not.
     """
-    library = ctypes.CDLL(None, use_errno=True)
+    library = system_library()
 
     def require(result: int) -> None:
         if result != 0:

@@ -18,14 +18,11 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import attrs
+from typing import TYPE_CHECKING, NamedTuple
 
 from hylo_eval.verify.execution.environment import MARKER_VARIABLE
-from hylo_eval.verify.execution.hiding import runs_alone
+from hylo_eval.verify.execution.hiding import runs_alone, system_library
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -47,12 +44,7 @@ _was_reaper = False
 def _prctl(option: int, argument: object) -> bool:
     if not sys.platform.startswith("linux"):
         return False
-    return _library().prctl(option, argument, 0, 0, 0) == 0
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+    return system_library().prctl(option, argument, 0, 0, 0) == 0
 
 
 def _is_sub_reaper() -> bool:
@@ -94,8 +86,7 @@ def child_processes() -> frozenset[int]:
     return frozenset(child.pid for child in _children())
 
 
-@attrs.frozen
-class _Child:
+class _Child(NamedTuple):
     """A child of this process, as the kernel lists it; a zombie too."""
 
     pid: int
@@ -137,7 +128,7 @@ def end_strays(*, known: frozenset[int], marker: str, session: int) -> int:
     Returns:
         How many processes were ended.
     """
-    hunt = _Hunt(known=known, marker=marker, sessions={session})
+    hunt = _Hunt(known, marker, session)
     deadline = time.monotonic() + STRAY_DEADLINE_SECONDS
     # A process that forks and exits all the time can slip through a listing, which takes more than a moment.
     empty_listings = 0
@@ -152,14 +143,14 @@ def end_strays(*, known: frozenset[int], marker: str, session: int) -> int:
     return hunt.ended
 
 
-@attrs.define
 class _Hunt:
     """The search for one command's strays: what is known of them, and how many are gone."""
 
-    known: frozenset[int]
-    marker: str
-    sessions: set[int]
-    ended: int = 0
+    def __init__(self, known: frozenset[int], marker: str, session: int) -> None:
+        self.known = known
+        self.marker = marker
+        self.sessions = {session}
+        self.ended = 0
 
     def strays(self) -> list[_Child]:
         """The command's processes among this process's children.

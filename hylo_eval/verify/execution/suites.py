@@ -6,8 +6,6 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.file_ops.restore import restore
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 def absolute_paths(context: GradingContext) -> GradingContext:
     """The context with absolute folders: commands run in the workspace, not in the current folder."""
-    return attrs.evolve(context, tests_dir=context.tests_dir.absolute(), workspace=context.workspace.absolute())
+    return context._replace(tests_dir=context.tests_dir.absolute(), workspace=context.workspace.absolute())
 
 
 def split_command(command: str, *, field: str) -> list[str]:

@@ -7,6 +7,7 @@ import os
 import stat
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,7 @@ class UnreadableFile(Exception):
         super().__init__(f"{path} was not read: {reason}")
 
 
+@lru_cache
 def relative_components(relative: str) -> tuple[str, ...]:
     """The components of a path that must stay inside its folder; ``.`` has none.
 
@@ -78,7 +80,7 @@ def open_folder_beneath(root: Path, components: tuple[str, ...]) -> Generator[in
     Raises:
         UnreadableFile: A component is absent, is a link or is no folder.
     """
-    asked = root.joinpath(*components)
+    asked = os.path.join(root, *components)  # noqa: PTH118 - a text for errors, which mostly nobody sees
     try:
         descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
@@ -96,7 +98,7 @@ def open_folder_beneath(root: Path, components: tuple[str, ...]) -> Generator[in
         os.close(descriptor)
 
 
-def _read_entry(name: str, folder: int | None, asked: Path, limit_bytes: int) -> bytes:
+def _read_entry(name: str, folder: int | None, asked: Path | str, limit_bytes: int) -> bytes:
     try:
         descriptor = os.open(name, _READ_FLAGS, dir_fd=folder)
     except (OSError, ValueError) as error:
@@ -147,4 +149,4 @@ def read_beneath(root: Path, relative: str, *, limit_bytes: int) -> bytes:
     if not components:
         raise UnreadableFile(relative, UnreadableReason.NOT_REGULAR)
     with open_folder_beneath(root, components[:-1]) as folder:
-        return _read_entry(components[-1], folder, root.joinpath(*components), limit_bytes)
+        return _read_entry(components[-1], folder, f"{root}/{relative}", limit_bytes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from hylo_eval.verify.file_ops.reading import UnreadableFile, relative_components
@@ -10,6 +11,11 @@ from hylo_eval.verify.verdict import InvalidTask
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+
+def lies_in(path: str, folder: str) -> bool:
+    """Whether a path is a folder or lies in it; both are absolute and hold neither links nor ``..``."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def resource_path(tests_dir: Path, relative: str, *, what: str) -> Path:
@@ -32,10 +38,10 @@ def resource_path(tests_dir: Path, relative: str, *, what: str) -> Path:
         raise InvalidTask(f"{what} {relative!r:.200} must be a relative path inside the tests directory") from error
     path = tests_dir.joinpath(*components)
     try:
-        resolved = path.resolve(strict=True)
-    except (OSError, RuntimeError) as error:
+        resolved = os.path.realpath(path, strict=True)
+    except OSError as error:
         raise InvalidTask(f"{what} {relative!r:.200} is missing from the tests directory") from error
-    if not resolved.is_relative_to(tests_dir.resolve()):
+    if not lies_in(resolved, os.path.realpath(tests_dir)):
         raise InvalidTask(f"{what} {relative!r:.200} leads out of the tests directory")
     return path
 
@@ -61,11 +67,13 @@ def check_inside(tests_dir: Path, files: Sequence[Path], *, what: str) -> None:
     Raises:
         InvalidTask: A file leads out of the folder, or a link on the way to it leads to itself.
     """
-    root = tests_dir.resolve()
+    if not files:
+        return
+    root = os.path.realpath(tests_dir)
     for path in (*{file.parent for file in files}, *(file for file in files if file.is_symlink())):
         try:
-            is_inside = path.resolve(strict=True).is_relative_to(root)
-        except (OSError, RuntimeError):
+            is_inside = lies_in(os.path.realpath(path, strict=True), root)
+        except OSError:
             is_inside = False
         if not is_inside:
             raise InvalidTask(f"{what} {str(path)!r:.200} leads out of the tests directory")

@@ -41,7 +41,8 @@ def restore(entries: Iterable[str], *, tests_dir: Path, workspace: Path) -> tupl
     """
     sources = {entry: resource_path(tests_dir, entry, what="restore entry") for entry in entries}
     files = [file for source in sources.values() for file in _files_below(source, tests_dir)]
-    workspace.mkdir(parents=True, exist_ok=True)
+    if not workspace.is_dir():  # found out sooner than by trying to make it
+        workspace.mkdir(parents=True, exist_ok=True)
     if not files:
         return ()
     root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -8,9 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
-
-import attrs
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from hylo_eval.verify.modes.grader import AnswerGrader, WorkspaceGrader
@@ -40,8 +38,7 @@ class Mode(StrEnum):
     UNSOLVABLE = "unsolvable"
 
 
-@attrs.frozen
-class ModeEntry:
+class ModeEntry(NamedTuple):
     """Where a mode's specification and grader are defined.
 
     Attributes:

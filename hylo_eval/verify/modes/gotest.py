@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import attrs
-
 from hylo_eval.verify.execution.command import run_command
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.suites import (
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 _TERMINAL_ACTIONS: Final = frozenset({"pass", "fail", "skip"})
 
 
-@attrs.define
 class TestRun:
     """What a stream of events has told so far.
 
@@ -47,12 +44,13 @@ class TestRun:
 
     __test__ = False  # the name begins like a test class, and is none
 
-    outcomes: dict[str, bool] = attrs.field(factory=dict[str, bool])
-    packages: set[str] = attrs.field(factory=set[str])
-    finished: set[str] = attrs.field(factory=set[str])
-    failed: set[str] = attrs.field(factory=set[str])
-    failed_by_test: set[str] = attrs.field(factory=set[str])
-    running: set[tuple[str, str]] = attrs.field(factory=set[tuple[str, str]])
+    def __init__(self) -> None:
+        self.outcomes: dict[str, bool] = {}
+        self.packages: set[str] = set()
+        self.finished: set[str] = set()
+        self.failed: set[str] = set()
+        self.failed_by_test: set[str] = set()
+        self.running: set[tuple[str, str]] = set()
 
     @property
     def complete(self) -> bool:

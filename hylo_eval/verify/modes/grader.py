@@ -1,12 +1,13 @@
-"""What a mode offers to the dispatch: one value of plain functions, named ``GRADER`` in the mode's module."""
+"""What a mode offers to the dispatch: one value of plain functions, named ``GRADER`` in the mode's module.
+
+The values are no attrs classes, as every command makes their classes (see :mod:`hylo_eval.verify.execution`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
-
-import attrs
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from hylo_eval.verify.verdict import InvalidTask, Reward
 
@@ -25,8 +26,7 @@ class Resources(Protocol):
         ...
 
 
-@attrs.frozen
-class ResourceTable:
+class ResourceTable(NamedTuple):
     """Resources that the caller holds in memory."""
 
     contents: Mapping[str, bytes]
@@ -54,7 +54,6 @@ def accept_task(_spec: Any, _resources: Resources) -> None:
     """The check of a mode that reads no file of the task."""
 
 
-@attrs.frozen(kw_only=True)
 class AnswerGrader(Generic[SpecT]):
     """A mode that grades an answer.
 
@@ -71,15 +70,23 @@ class AnswerGrader(Generic[SpecT]):
         takes_text: Whether candidates are texts, to which ``empty_output`` applies.
     """
 
-    grade_output: Callable[[SpecT, str, Resources], Reward]
-    grade_candidate: Callable[[SpecT, Any, Resources], Reward] | None = None
-    check_spec: Callable[[SpecT], None] = accept_spec
-    check_task: Callable[[SpecT, Resources], None] = accept_task
-    takes_text: bool = True
+    def __init__(
+        self,
+        *,
+        grade_output: Callable[[SpecT, str, Resources], Reward],
+        grade_candidate: Callable[[SpecT, Any, Resources], Reward] | None = None,
+        check_spec: Callable[[SpecT], None] = accept_spec,
+        check_task: Callable[[SpecT, Resources], None] = accept_task,
+        takes_text: bool = True,
+    ) -> None:
+        self.grade_output: Final = grade_output
+        self.grade_candidate: Final = grade_candidate
+        self.check_spec: Final = check_spec
+        self.check_task: Final = check_task
+        self.takes_text: Final = takes_text
 
 
-@attrs.frozen(kw_only=True)
-class GradingContext:
+class GradingContext(NamedTuple):
     """Where a task is graded.
 
     Attributes:
@@ -91,7 +98,6 @@ class GradingContext:
     workspace: Path
 
 
-@attrs.frozen(kw_only=True)
 class WorkspaceGrader(Generic[SpecT]):
     """A mode that runs something in the candidate's workspace.
 
@@ -99,4 +105,5 @@ class WorkspaceGrader(Generic[SpecT]):
         grade: Grades the workspace. Raises InvalidTask and GradingInfraError.
     """
 
-    grade: Callable[[SpecT, GradingContext], Reward]
+    def __init__(self, *, grade: Callable[[SpecT, GradingContext], Reward]) -> None:
+        self.grade: Final = grade

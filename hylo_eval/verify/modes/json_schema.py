@@ -1,7 +1,7 @@
 """Mode json-schema: the answer is a JSON, YAML or TOML document that is valid against a JSON Schema.
 
-The document may stand in a Markdown fence. Formats are annotations and are not asserted. A short document in
-JSON is judged in this process when the schema's cost is linear, everything else in a child with a deadline.
+The document may stand in a Markdown fence. Formats are annotations and are not asserted. A short document is
+judged in this process when the schema's cost is linear, everything else in a child with a deadline.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 DEADLINE_SECONDS: Final = 10.0
 MAX_IN_PROCESS_CHARACTERS: Final = 64 << 10
+MAX_IN_PROCESS_LINES_CHARACTERS: Final = 4 << 10
+"""For YAML and TOML, whose parsers are not linear: of so few characters they take milliseconds at worst."""
+
+_YAML_INDICATORS: Final = frozenset("&*!")
+"""Begin anchors, aliases and tags, by which a short document becomes a large or an odd one."""
 
 _CHILD: Final = "hylo_eval.verify.schema_child"
 
@@ -59,12 +64,21 @@ def check_schema_file(spec: JsonSchemaSpec, resources: Resources) -> None:
     _usable_schema(resources.read(spec.schema), spec.schema)
 
 
+def _is_bounded(document: str, notation: SchemaFormat) -> bool:
+    """Whether reading a document takes no time and memory to speak of, whatever stands in it."""
+    if notation is SchemaFormat.JSON:
+        return len(document) <= MAX_IN_PROCESS_CHARACTERS
+    if len(document) > MAX_IN_PROCESS_LINES_CHARACTERS:
+        return False
+    return notation is SchemaFormat.TOML or _YAML_INDICATORS.isdisjoint(document)
+
+
 def grade_json_schema_candidate(spec: JsonSchemaSpec, candidate: str, schema: bytes) -> Reward:
     """Scores a document against the content of a schema file."""
     compiled = _usable_schema(schema, spec.schema)
     document = fenced_block(candidate)
     notation = spec.format
-    if compiled is not None and notation is SchemaFormat.JSON and len(document) <= MAX_IN_PROCESS_CHARACTERS:
+    if compiled is not None and _is_bounded(document, notation):
         reward, detail = judge_document(compiled, document, notation)
         return Reward(reward, Status.SCORED, detail)
     try:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
-
-import attrs
+from typing import TYPE_CHECKING, Final, NamedTuple
+from xml.parsers import expat
 
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import Deadline
@@ -26,7 +25,6 @@ from hylo_eval.verify.execution.suites import (
     split_command,
     stopped,
 )
-from hylo_eval.verify.extras import import_extra
 from hylo_eval.verify.file_ops.reading import (
     MAX_REPORT_BYTES,
     UnreadableFile,
@@ -45,16 +43,10 @@ if TYPE_CHECKING:
 
 _COUNTS: Final = ("tests", "failures", "errors", "skipped")
 _SUITES: Final = frozenset({"testsuite", "testsuites"})
+_RESULTS: Final = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+"""The elements of a test case that is not passed, and the counts they belong to."""
 
-
-@attrs.define
-class _Counts:
-    """How many test cases were seen, in all and by outcome."""
-
-    tests: int = 0
-    failures: int = 0
-    errors: int = 0
-    skipped: int = 0
+_NAMESPACE_END: Final = "}"
 
 
 def _remove_old_reports(workspace: Path, pattern: str) -> None:
@@ -71,48 +63,88 @@ def parse_report(content: bytes) -> dict[str, bool]:
     Raises:
         GradingInfraError: The report is no XML, or a suite declares other counts than it holds.
     """
-    defused: Any = import_extra("defusedxml.ElementTree", extra="schema")
-    seen = _Counts()
-    outcomes: dict[str, bool] = {}
+    reading = _Reading()
+    parser = expat.ParserCreate(None, _NAMESPACE_END)
+    parser.StartElementHandler = reading.start
+    parser.EndElementHandler = reading.end
+    parser.EntityDeclHandler = _refuse_entity
+    parser.SkippedEntityHandler = _refuse_entity
     try:
-        # A suite comes up twice: before what it holds, and with the counts of then, after it.
-        pending: list[tuple[Any, _Counts | None]] = [(defused.fromstring(content), None)]
-        while pending:
-            element, before = pending.pop()
-            if before is not None:
-                _check_counts(element.attrib, seen, before)
-                continue
-            if element.tag in _SUITES:
-                pending.append((element, attrs.evolve(seen)))
-            elif element.tag == "testcase":
-                _add_case(element, seen, outcomes)
-            pending.extend((child, None) for child in reversed(element))
-    except (SyntaxError, ValueError, LookupError) as error:
+        parser.Parse(content, True)  # noqa: FBT003 - expat takes the flag by position
+    except (expat.ExpatError, ValueError, LookupError) as error:
         raise GradingInfraError(f"a JUnit report is malformed: {type(error).__name__}: {error}") from error
-    return outcomes
+    return reading.outcomes
 
 
-def _check_counts(attributes: Mapping[str, str], seen: _Counts, before: _Counts) -> None:
-    for name in _COUNTS:
-        declared = attributes.get(name)
-        observed = getattr(seen, name) - getattr(before, name)
-        if declared is not None and int(declared) != observed:
-            raise GradingInfraError(
-                f"a JUnit report is incomplete: it declares {name}={declared[:20]}, and holds {observed}"
-            )
+def _refuse_entity(*_declaration: object) -> None:
+    raise ValueError("entities are refused")
 
 
-def _add_case(case: Any, seen: _Counts, outcomes: dict[str, bool]) -> None:
-    failed, errored, skipped = (case.find(tag) is not None for tag in ("failure", "error", "skipped"))
-    seen.tests += 1
-    seen.failures += failed
-    seen.errors += errored
-    seen.skipped += skipped
-    name = case.get("name")
-    if name is None or skipped:
-        return
-    test_id = ".".join(part for part in (case.get("classname"), name) if part)
-    outcomes[test_id] = outcomes.get(test_id, True) and not (failed or errored)
+class _Suite(NamedTuple):
+    """A suite that has begun, and the counts of then."""
+
+    attributes: Mapping[str, str]
+    before: Mapping[str, int]
+
+
+class _Case(NamedTuple):
+    """A test case that has begun, and the results that stand in it."""
+
+    attributes: Mapping[str, str]
+    results: set[str]
+
+
+class _Reading:
+    """A report read as a stream: no tree is built of it.
+
+    Attributes:
+        outcomes: Whether each test case passed so far.
+    """
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, bool] = {}
+        self._seen: dict[str, int] = dict.fromkeys(_COUNTS, 0)
+        self._open: list[_Suite | _Case | None] = []
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        if tag == "testcase":
+            self._open.append(_Case(attributes, set()))
+        elif tag in _SUITES:
+            self._open.append(_Suite(attributes, self._seen.copy()))
+        else:
+            around = self._open[-1] if self._open else None
+            if tag in _RESULTS and isinstance(around, _Case):
+                around.results.add(tag)
+            self._open.append(None)
+
+    def end(self, _tag: str) -> None:
+        """An element ends: all that it holds has been seen."""
+        element = self._open.pop()
+        if isinstance(element, _Case):
+            self._add_case(element.attributes, element.results)
+        elif element is not None:
+            self._check_counts(element)
+
+    def _add_case(self, attributes: Mapping[str, str], results: set[str]) -> None:
+        self._seen["tests"] += 1
+        for result in results:
+            self._seen[_RESULTS[result]] += 1
+        name = attributes.get("name")
+        if name is None or "skipped" in results:
+            return
+        group = attributes.get("classname")
+        test_id = f"{group}.{name}" if group and name else group or name
+        self.outcomes[test_id] = self.outcomes.get(test_id, True) and not results
+
+    def _check_counts(self, suite: _Suite) -> None:
+        for name in _COUNTS:
+            declared = suite.attributes.get(name)
+            observed = self._seen[name] - suite.before[name]
+            if declared is not None and int(declared) != observed:
+                raise GradingInfraError(
+                    f"a JUnit report is incomplete: it declares {name}={declared[:20]}, and holds {observed}"
+                )
 
 
 def grade_junit(spec: JunitSpec, context: GradingContext) -> Reward:

@@ -8,7 +8,7 @@ standard output. The first of them that is there decides; a malformed one does n
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import attrs
 
@@ -45,19 +45,18 @@ _DEFAULT_REWARD_KEY = "reward"
 _VERDICT_MEMBERS = frozenset({"status", "reward", "detail"})
 
 
-@attrs.frozen(kw_only=True)
-class ReportedReward:
+class ReportedReward(NamedTuple):
     """A bare reward and where the script reported it.
 
     Attributes:
         value: The reward, finite but perhaps outside [0, 1].
         channel: ``reward.json``, ``reward.txt`` or ``stdout``.
-        metrics: Every number of ``reward.json``; empty for the other channels.
+        metrics: Every number of ``reward.json``; None for the other channels.
     """
 
     value: float
     channel: str
-    metrics: dict[str, float] = attrs.field(factory=dict[str, float])
+    metrics: dict[str, float] | None = None
 
 
 def _check(spec: ScriptSpec) -> None:

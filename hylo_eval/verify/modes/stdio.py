@@ -1,16 +1,15 @@
 """Mode ``stdio``: a program compared on hidden pairs of standard input and output, all or nothing."""
 
+# ruff: noqa: PTH112, PTH113, PTH114, PTH118, PTH120, PTH123, PTH206
+# Cases may be many: they are found and read by paths that are texts, which costs half of what path objects do.
+
 from __future__ import annotations
 
 import math
 import os
 import re
-import shutil
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Final
-
-import attrs
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
@@ -19,17 +18,19 @@ from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.hiding import Launcher, hiding
 from hylo_eval.verify.execution.strays import adopting_orphans
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments, split_command
-from hylo_eval.verify.file_ops.resources import check_inside, resource_file, resource_path
+from hylo_eval.verify.file_ops.resources import check_inside, lies_in, resource_file, resource_path
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.specs.execution import OutputComparison, StdioSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, scored, zero
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 _INPUT_NAME = re.compile(r"input_(.+)\.txt", re.DOTALL)
 _ACCEPTED = "1"
 
 
-@attrs.frozen(kw_only=True)
-class Case:
+class Case(NamedTuple):
     """One hidden case.
 
     Attributes:
@@ -52,8 +53,9 @@ def _check(spec: StdioSpec) -> None:
         raise InvalidTask("float_tolerance must be finite and not negative")
 
 
-def _content(path: Path) -> bytes:
-    return path.read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def load_cases(tests_dir: Path, folder: str) -> tuple[Case, ...]:
@@ -64,31 +66,33 @@ def load_cases(tests_dir: Path, folder: str) -> tuple[Case, ...]:
     Raises:
         InvalidTask: The folder is missing or leaves the tests directory, or a case lacks its output.
     """
-    root = resource_path(tests_dir, folder, what="cases")
-    if not root.is_dir():
+    root = str(resource_path(tests_dir, folder, what="cases"))
+    if not os.path.isdir(root):
         raise InvalidTask(f"cases {folder!r} is no folder of the tests directory")
-    pairs: list[tuple[str, Path, Path]] = []
-    for path in root.rglob("input_*.txt"):
-        match = _INPUT_NAME.fullmatch(path.name)
-        if match is not None and path.is_file():
-            pairs.append((match.group(1), path, _output_of(path, match.group(1), root)))
-    check_inside(tests_dir, [path for _, *files in pairs for path in files], what="stdio case")
-    pairs.sort(key=lambda pair: (_order(pair[0]), pair[1]))
+    pairs: list[tuple[str, str, str]] = []
+    for place, _, names in os.walk(root):
+        for name in names:
+            match = _INPUT_NAME.fullmatch(name)
+            path = f"{place}/{name}"
+            if match is not None and os.path.isfile(path):
+                pairs.append((match.group(1), path, _output_of(place, match.group(1), root)))
+    files = (path for _, *both in pairs for path in both)
+    # The folder itself was checked, and with it the plain files in it.
+    odd = [Path(path) for path in files if os.path.dirname(path) != root or os.path.islink(path)]
+    check_inside(tests_dir, odd, what="stdio case")
+    pairs.sort(key=lambda pair: (_order(pair[0]), pair[1].split(os.sep)))
     return tuple(
         Case(number=number, stdin=_content(path), expected=_content(output).decode(errors="replace"))
         for number, path, output in pairs
     )
 
 
-def _output_of(path: Path, number: str, root: Path) -> Path:
+def _output_of(place: str, number: str, root: str) -> str:
     """The file of the expected output; it stands beside the input, in ``outputs/`` of the root, or in the root."""
     name = f"output_{number}.txt"
-    beside = path.with_name(name)
-    if beside.is_file():
-        return beside
-    for folder in (root / "outputs", root):
-        if (folder / name).is_file():
-            return folder / name
+    for folder in (place, f"{root}/outputs", root):
+        if os.path.isfile(path := f"{folder}/{name}"):
+            return path
     raise InvalidTask(f"stdio case {number} has no {name}")
 
 
@@ -119,12 +123,12 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
     judge = resource_file(context.tests_dir, spec.special_judge, what="special judge") if spec.special_judge else None
     total = len(cases)
     with adopting_orphans(), hiding(_hidden_folder(context, spec, argv)) as launcher:
-        program = _Program(spec=spec, workspace=context.workspace, argv=argv, launcher=launcher)
+        program = _Program(spec, context.workspace, argv, launcher, command_environment())
         if spec.build:
             build = program.build(timeout_seconds=spec.per_case_timeout * total)
             if not build.succeeded:
                 return zero("build_failed", stderr=build.stderr_tail, passed=0, total=total)
-        program = attrs.evolve(program, path=_program_path(argv[0]))  # after the build, which may have made it
+        program = program._replace(path=_program_path(argv[0]))  # after the build, which may have made it
         for index, case in enumerate(cases):
             failure = _grade_case(program, case, judge)
             if failure is not None:
@@ -134,9 +138,9 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
 
 def _hidden_folder(context: GradingContext, spec: StdioSpec, argv: list[str]) -> Path | None:
     """The folder of the cases, unless the program itself or its working folder lies in it."""
-    folder = (context.tests_dir / spec.cases).resolve()
-    used = (context.workspace, *(context.workspace / argument for argument in argv))
-    return None if any(path.resolve().is_relative_to(folder) for path in used) else folder
+    folder = os.path.realpath(context.tests_dir / spec.cases)
+    used = (context.workspace, *(os.path.join(context.workspace, argument) for argument in argv))
+    return None if any(lies_in(os.path.realpath(path), folder) for path in used) else Path(folder)
 
 
 def _program_path(name: str) -> str | None:
@@ -147,11 +151,11 @@ def _program_path(name: str) -> str | None:
     folders = os.get_exec_path()
     if os.sep in name or not all(map(os.path.isabs, folders)):
         return None
-    return shutil.which(name, path=os.pathsep.join(folders))
+    paths = (os.path.join(folder, name) for folder in folders)
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
-@attrs.frozen(kw_only=True)
-class _Program:
+class _Program(NamedTuple):
     """The candidate's program, which never sees the folder of the cases where that can be helped.
 
     Attributes:
@@ -167,7 +171,7 @@ class _Program:
     workspace: Path
     argv: list[str]
     launcher: Launcher | None
-    environment: CommandEnvironment = attrs.field(factory=command_environment)
+    environment: CommandEnvironment
     path: str | None = None
 
     def build(self, *, timeout_seconds: float) -> Completed:
@@ -295,7 +299,7 @@ def _float_equal(got: str, expected: str, tolerance: float) -> bool:
     return difference <= tolerance or difference <= tolerance * abs(right)
 
 
-_Line = str | list[Decimal]
+_Line: TypeAlias = "str | list[Decimal]"
 
 
 def _decimal_lines(text: str) -> list[_Line]:
@@ -304,6 +308,8 @@ def _decimal_lines(text: str) -> list[_Line]:
     Raises:
         ValueError: A line holds an infinity or a NaN.
     """
+    from decimal import Decimal, InvalidOperation
+
     lines: list[_Line] = []
     for raw in text.strip().split("\n"):
         line = raw.strip()

@@ -176,6 +176,28 @@ def test_the_command_imports_nothing_heavy(task):
     assert (done.returncode, recorded(task)["reward"]) == (0, 1.0), done.stderr
 
 
+def test_the_command_group_reads_the_arguments_once(task):
+    """``hylo-eval verify`` loads no second parser of arguments, and no logging where there is nothing to log."""
+    program = (
+        "import sys; from hylo_eval.cli.group import cli; code = cli.main(sys.argv[1:], standalone_mode=False);"
+        "spare = {'argparse', 'logging', 'tempfile', 'shutil', 'difflib'} & set(sys.modules);"
+        "sys.exit(f'{code} {spare}' if code or spare else 0)"
+    )
+    folders = ["--workspace", str(task / "app"), "--logs-dir", str(task / "logs")]
+    command = [sys.executable, "-c", program, "verify", *folders, "--", str(task / "tests" / "verifier.toml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, recorded(task)["reward"]) == (0, 1.0), done.stderr
+
+
+def test_a_failure_of_the_grader_is_logged_with_its_traceback(task, caplog):
+    """What makes a verdict an infra_error can be looked up."""
+    (task / "tests" / "verifier.toml").write_text('mode = "script"\npath = "grade.sh"\n')
+    (task / "tests" / "grade.sh").write_text("exit 3\n")
+    assert verify(task)[1]["status"] == "infra_error"
+    assert [record.message for record in caplog.records] == ["the grader failed"]
+    assert "GradingInfraError: the script failed" in caplog.text
+
+
 _ENDS_ITS_GRADER = """
 import os, pathlib, signal, time
 pathlib.Path("pid").write_text(str(os.getpid()))

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -203,6 +204,23 @@ def test_commands_share_an_environment(tmp_path, monkeypatch):
     said = [python(code, tmp_path, environment=environment).stdout for _ in range(2)]
     assert said[0] == said[1] == b"left\xe9 %s none" % environment.marker.encode()
     assert command_environment().marker != environment.marker
+
+
+def test_variables_are_those_of_now(monkeypatch):
+    """A command's variables follow this process's, also where the interpreter offers no table of them."""
+    monkeypatch.setenv("TRAY", "left")
+    quick = command_environment().variables
+    monkeypatch.setattr(os, "environb", MappingProxyType(dict(os.environb)))
+    slow = command_environment().variables
+    marker = MARKER_VARIABLE.encode()
+    assert quick[b"TRAY"] == b"left"
+    assert {**quick, marker: b""} == {**slow, marker: b""}
+
+
+def test_an_environment_is_shown_without_its_variables(monkeypatch):
+    """What a traceback shows of an environment holds no secret."""
+    monkeypatch.setenv("TOKEN", "secret")
+    assert "secret" not in repr(command_environment())
 
 
 def test_without_process_descriptors(tmp_path, monkeypatch):

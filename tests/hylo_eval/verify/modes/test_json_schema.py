@@ -47,6 +47,32 @@ def test_a_valid_document_scores_one(notation, document):
     assert (verdict.reward, verdict.detail) == (1.0, {"reason": "valid"})
 
 
+@pytest.mark.parametrize(
+    ("notation", "document", "asks_a_child"),
+    [
+        ("yaml", "pose: [0.1, 0, 0.3]\ngrip: open\n", False),
+        ("yaml", "pose: [0.1, 0, 0.3]\ngrip: open\n" + "#" * 4096, True),
+        ("yaml", "pose: &p [0.1, 0, 0.3]\ngrip: open\n", True),
+        ("yaml", "pose: [0.1, 0, 0.3]\ngrip: !!str open\n", True),
+        ("toml", 'pose = [0.5, 1.5, 2.5]\ngrip = "closed"\n', False),
+        ("toml", 'pose = [0.5, 1.5, 2.5]\ngrip = "closed"\n' + "#" * 4096, True),
+    ],
+)
+def test_only_short_plain_documents_are_judged_in_process(monkeypatch, notation, document, asks_a_child):
+    """What may grow, or is long enough to keep a parser busy, is left to the child with the deadline."""
+    asked = []
+    monkeypatch.setattr(json_schema, "call_bounded", lambda *call, **_limits: asked.append(call) or (1.0, {}))
+    assert graded(document, POSE, format=notation).reward == 1.0
+    assert bool(asked) is asks_a_child
+
+
+@pytest.mark.parametrize("unit", ["- ", "[", "{a: ", "? ", "[{a: ", "1:", "'", "- ? ", "|\n", "0b_", "a: b\n", "\x00"])
+def test_a_short_hostile_document_is_judged_all_the_same(unit):
+    """Nesting and repetition up to the bound end neither the grader nor its verdict."""
+    verdict = graded((unit * 4096)[:4096], {"type": "object"}, format="yaml")
+    assert verdict.status is Status.SCORED
+
+
 def test_a_violation_scores_zero_and_says_where():
     """The detail names the first violation by its path."""
     verdict = graded('{"pose": [0.1, 0], "grip": "open"}', POSE)

@@ -190,6 +190,20 @@ def test_deep_report():
     assert parse_report(b"<a>" * 10**5 + b"</a>" * 10**5) == {}
 
 
+def test_names_of_a_namespace():
+    """Elements of another vocabulary are no test cases, and an entity that nobody declared abstains."""
+    suite = '<testsuite xmlns:x="u" tests="1"><testcase name="a"/><x:testcase name="b"><x:failure/></x:testcase></testsuite>'
+    assert parse_report(suite.encode()) == {"a": True}
+    with pytest.raises(GradingInfraError):
+        parse_report(b'<!DOCTYPE a SYSTEM "a.dtd"><a>&b;</a>')
+
+
+def test_a_result_counts_where_it_stands():
+    """A failure inside a case's output is none of the case, and a case without a name still counts."""
+    cases = '<testcase name="a"><system-out><failure/></system-out></testcase><testcase><error/></testcase>'
+    assert parse_report(f'<testsuite tests="2" failures="0" errors="1">{cases}</testsuite>'.encode()) == {"a": True}
+
+
 def test_nested_suites():
     """A suite's counts cover the suites inside it, and repeated cases must all pass."""
     inner = '<testsuite tests="1"><testcase classname="A" name="b"/></testsuite>'
