@@ -31,8 +31,8 @@ PART = 100
 PAIRS = 11
 LIMIT = 2.5
 """CPU of re-scoring with digests over CPU of reading the same files and ``orjson.loads`` of their lines."""
-UNCHECKED_LIMIT = 1.6
-"""Likewise of reading to score and the scoring itself, without digests; medians are 1.35 to 1.45."""
+UNCHECKED_LIMIT = 1.3
+"""Likewise of reading to score and the scoring itself, without digests; medians are 1.2 to 1.25."""
 
 
 class NoisyEnv(NullEnv):
