@@ -28,7 +28,7 @@ class Score(Contract):
 
     value: float | None = attrs.field(validator=number(optional=True))
     explanation: str = attrs.field(default="", validator=text())
-    metadata: Mapping[str, Any] = attrs.field(factory=FrozenMapping[Any], converter=freeze_mapping("metadata"))
+    metadata: Mapping[str, Any] = attrs.field(default=FrozenMapping[Any](), converter=freeze_mapping("metadata"))
 
     @classmethod
     def abstain(cls, reason: str, explanation: str = "") -> Score:

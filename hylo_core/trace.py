@@ -368,8 +368,10 @@ class EpisodeTrace:
     @property
     def first_success(self) -> int | None:
         """The index of the first step after which success held; None where it never did."""
-        column = self.column("success")
-        return column.index(True) if True in column else None
+        try:
+            return self.column("success").index(True)
+        except ValueError:
+            return None
 
     @property
     def status(self) -> EpisodeStatus | None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
-import attrs
 import orjson
 
 from hylo_core.errors import ContractError
@@ -30,8 +29,9 @@ from hylo_core.trace import (
 from hylo_eval.errors import TraceError
 from hylo_eval.traces.encoding import decode_numbers
 from hylo_eval.traces.files import size_to_read
+from hylo_eval.traces.first_and_last import read_end, read_start
 from hylo_eval.traces.stable import stable, stable_heads
-from hylo_eval.traces.steps import SHORT, STEP, NotPlain, read_columns, read_steps
+from hylo_eval.traces.steps import SHORT, STEP, Columns, NotPlain, read_columns, read_steps
 
 MAX_TRACE_BYTES: Final = 2 * 1024**3
 """A trace larger than this is refused unread."""
@@ -43,8 +43,8 @@ _OF_TRACE: Final = ("all", "trace")
 _OF_BEHAVIOUR: Final = ("all", "behaviour")
 _TOGETHER: Final = 1 << 16
 """Bytes of lines that are read together: what is parsed, cut and hashed of them is still in the processor's cache."""
-_TOGETHER_BY_COLUMN: Final = 1 << 20
-"""Likewise where little is kept of each line and nothing is hashed."""
+_TOGETHER_BY_COLUMN: Final = 1 << 16
+"""Bytes of lines that are cut off before they are parsed, where little is kept of each and nothing is hashed."""
 
 _NON_FINITE: Final = (b'"NaN"', b'Infinity"')
 
@@ -67,7 +67,7 @@ def read_trace(path: Path | str, *, digests: Digests = "all", by_column: bool = 
         TraceError: With file and line: the file cannot be read, a line is not JSON, an event breaks its contract or
             stands in the wrong place, or the schema is one this release does not know.
     """
-    path = Path(path)
+    path = path if isinstance(path, Path) else Path(path)
     try:
         if size_to_read(path) > MAX_TRACE_BYTES:
             raise TraceError(path, 0, f"is larger than {MAX_TRACE_BYTES} bytes")
@@ -84,11 +84,11 @@ def parse_trace(
 ) -> EpisodeTrace:
     """Read a trace from its bytes; see :func:`read_trace`."""
     try:
-        reading = _Reading(Path(path), digests, by_column=by_column)
+        reading = _Reading(path, digests, by_column=by_column)
         reading.lines_with_plain_steps(data)
     except (TraceError, NotPlain):
         # Line by line: to say which line is wrong first, and to read what another tool has written.
-        reading = _Reading(Path(path), digests)
+        reading = _Reading(path, digests)
         for line in data.split(b"\n")[:-1]:
             reading.line(line)
     return reading.finish(data)
@@ -116,16 +116,16 @@ def _runs(lines: Sequence[bytes]) -> Iterator[tuple[bool, Sequence[bytes]]]:
 class _Reading:
     """The state of one reading: which event may come next, and what was read."""
 
-    def __init__(self, path: Path, digests: Digests, *, by_column: bool = False) -> None:
+    def __init__(self, path: Path | str, digests: Digests, *, by_column: bool = False) -> None:
         self._path = path
         self._digests = digests
         self._together = False
         self._number = 0
-        self._size = 0
+        self._n_steps = 0
         self._start: EpisodeStart | None = None
         self._reset: ResetEvent | None = None
         self._steps: list[StepEvent] = []
-        self._columns: dict[str, list[Any]] | None = {name: [] for name in SHORT} if by_column else None
+        self._columns: Columns = {name: [] for name in SHORT} if by_column else {}
         self._safety: list[SafetyEvent] = []
         self._errors: list[ErrorEvent] = []
         self._end: EpisodeEnd | None = None
@@ -142,12 +142,30 @@ class _Reading:
         if _holds_non_finite(data):
             raise NotPlain
         self._together = True
-        light = self._columns is not None and self._digests not in _OF_BEHAVIOUR
-        stream = BytesIO(data)
-        while lines := stream.readlines(_TOGETHER_BY_COLUMN if light else _TOGETHER):
-            if not lines[-1].endswith(b"\n"):
-                lines.pop()
+        whole = BytesIO(data[: data.rfind(b"\n") + 1])
+        if self._columns and self._digests not in _OF_BEHAVIOUR:
+            self._lines_by_column(chain.from_iterable(iter(partial(whole.readlines, _TOGETHER_BY_COLUMN), [])))
+            return
+        while lines := whole.readlines(_TOGETHER):
             self._lines_together(lines)
+
+    def _lines_by_column(self, lines: Iterable[bytes]) -> None:
+        self._columns = read_columns(lines, other=self._between_steps)
+        self._count_steps(len(self._columns["index"]))
+
+    def _between_steps(self, event: dict[str, Any], n_steps: int) -> None:
+        self._count_steps(n_steps)
+        self._event(event)
+
+    def _count_steps(self, n_steps: int) -> None:
+        """Say how many steps have come.
+
+        Raises:
+            NotPlain: Some came where none belongs.
+        """
+        if n_steps > self._n_steps and (self._reset is None or self._end is not None):
+            raise NotPlain
+        self._n_steps = n_steps
 
     def _lines_together(self, lines: Sequence[bytes]) -> None:
         runs = list(_runs(lines))
@@ -159,22 +177,16 @@ class _Reading:
                 for line in run:
                     self.line(line[:-1])
                 continue
-            if self._reset is None or self._end is not None:
-                raise NotPlain
-            self._size += sum(map(len, run))
+            self._count_steps(self._n_steps + len(run))
             if self._digests in _OF_BEHAVIOUR:
                 self._behaviour.update(b"}\n".join(islice(heads, len(run))) + b"}\n")
 
     def _take_steps(self, lines: Sequence[bytes]) -> None:
-        if self._columns is None:
+        if not self._columns:
             self._steps.extend(read_steps(lines, self._n_steps))
-        elif lines:
-            for name, values in read_columns(lines, self._n_steps).items():
-                self._columns[name].extend(values)
-
-    @property
-    def _n_steps(self) -> int:
-        return len(self._steps if self._columns is None else self._columns["index"])
+            return
+        for name, values in read_columns(lines, self._n_steps).items():
+            self._columns[name].extend(values)
 
     def line(self, line: bytes) -> None:
         """Read one whole line, given without its newline."""
@@ -185,7 +197,10 @@ class _Reading:
             raise TraceError(self._path, self._number, f"is not JSON: {error}") from None
         if not isinstance(members, dict):
             raise TraceError(self._path, self._number, "is not a JSON object")
-        event = cast("dict[str, Any]", members)
+        self._event(cast("dict[str, Any]", members), line)
+
+    def _event(self, event: dict[str, Any], line: bytes = b"") -> None:
+        """Take an event; its line is left out where no digest is computed of it and all its numbers are finite."""
         kind = event.pop("type", None)
         reader = _READERS.get(kind) if isinstance(kind, str) else None
         if reader is None:
@@ -195,10 +210,8 @@ class _Reading:
         if (self._end is not None) != (kind == "grade"):
             where = "only grade events follow the end" if self._end else "a grade event follows the end"
             raise TraceError(self._path, self._number, where)
-        if kind != "grade":
-            self._size += len(line) + 1
-            if self._digests in _OF_BEHAVIOUR:
-                self._behaviour.update(stable(line, kind, event) + b"\n")
+        if kind != "grade" and self._digests in _OF_BEHAVIOUR:
+            self._behaviour.update(stable(line, kind, event) + b"\n")
         try:
             reader(self, event, _holds_non_finite(line))
         except ContractError as error:
@@ -212,7 +225,10 @@ class _Reading:
             raise TraceError(self._path, 0, "holds no whole episode_start event")
         trace_sha256 = behaviour_sha256 = ""
         if self._end is not None and self._digests in _OF_TRACE:
-            trace_sha256 = hashlib.sha256(memoryview(data)[: self._size]).hexdigest()
+            after = data.rfind(b"\n")
+            for _ in self._grades:  # nothing else follows the end
+                after = data.rfind(b"\n", 0, after)
+            trace_sha256 = hashlib.sha256(memoryview(data)[: after + 1]).hexdigest()
         if self._end is not None and self._digests in _OF_BEHAVIOUR:
             behaviour_sha256 = self._behaviour.hexdigest()
         return EpisodeTrace(
@@ -229,11 +245,7 @@ class _Reading:
         )
 
     def read_start(self, event: dict[str, Any], _: bool) -> None:
-        event = migrate(event, event.pop("schema", None), TRACE_SCHEMA)
-        try:
-            self._start = _start_like_another(event)
-        except (ContractError, AttributeError, LookupError, TypeError):
-            self._start = EpisodeStart.from_dict(event)
+        self._start = read_start(migrate(event, event.pop("schema", None), TRACE_SCHEMA))
 
     def read_reset(self, event: dict[str, Any], non_finite: bool) -> None:
         if self._reset is not None:
@@ -276,6 +288,7 @@ class _Reading:
             )
         )
         _refuse_rest(event)
+        self._n_steps += 1
 
     def read_safety(self, event: dict[str, Any], non_finite: bool) -> None:
         self._safety.append(
@@ -294,7 +307,7 @@ class _Reading:
         self._errors.append(ErrorEvent.from_dict(event))
 
     def read_end(self, event: dict[str, Any], _: bool) -> None:
-        end = EpisodeEnd.from_dict(event)
+        end = read_end(event)
         if end.steps != self._n_steps:
             raise ContractError(f"counts {end.steps} steps, but the trace holds {self._n_steps}", path="steps")
         self._end = end
@@ -323,27 +336,6 @@ _READERS: Final[Mapping[str, Callable[[_Reading, dict[str, Any], bool], None]]] 
     "episode_end": _Reading.read_end,
     "grade": _Reading.read_grade,
 }
-
-
-def _start_like_another(event: Mapping[str, Any]) -> EpisodeStart:
-    """A start event by way of the one it shares nearly everything with: the traces of a run differ in their seeds.
-
-    Raises:
-        ContractError, AttributeError, LookupError, TypeError: It breaks the contract; reading it whole says how.
-    """
-    instance: Mapping[str, Any] = event["instance"]
-    seeds: Mapping[str, Any] = event.get("seeds", {})
-    if not set(map(type, seeds.values())) <= {int}:
-        raise TypeError(seeds)
-    shared = {**event, "instance": {**instance, "seed": 0, "episode_index": 0}, "seeds": {}, "volatile": {}}
-    start = _shared_start(orjson.dumps(shared))
-    own = attrs.evolve(start.instance, seed=instance["seed"], episode_index=instance["episode_index"])
-    return attrs.evolve(start, instance=own, seeds=seeds, volatile=event.get("volatile", {}))
-
-
-@lru_cache(maxsize=32)
-def _shared_start(encoded: bytes) -> EpisodeStart:
-    return EpisodeStart.from_dict(orjson.loads(encoded))
 
 
 def _holds_non_finite(text: bytes) -> bool:

@@ -10,9 +10,10 @@ the next; both ways the whole of every line is parsed and checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -21,7 +22,7 @@ from hylo_core.trace import StepEvent
 STEP: Final = b'{"type":"step",'
 """How the writer begins a step."""
 
-Columns: TypeAlias = Mapping[str, Sequence[Any]]
+Columns: TypeAlias = dict[str, list[Any]]
 """Short member of a step -> its value at every step."""
 
 _FLAGS: Final = ("inference", "terminated", "truncated", "success")
@@ -32,16 +33,16 @@ _KINDS: Final[Mapping[str, frozenset[type]]] = {
     "volatile": frozenset({dict}),
 }
 """The short members that the writer always writes, and the types they have without non-finite numbers."""
-_OPTIONAL: Final[Mapping[str, type[Any]]] = {"images": dict, "goal": list, "disagreement": bool}
-_DEFAULTS: Final[Mapping[str, Any]] = {"images": None, "goal": None, "disagreement": False}
-_NULLABLE: Final[Mapping[str, frozenset[type[Any]]]] = {
+_OPTIONAL: Final[Mapping[str, frozenset[type[Any]]]] = {
     "images": frozenset({dict, type(None)}),
     "goal": frozenset({list, type(None)}),
     "disagreement": frozenset({bool}),
 }
-_LONG: Final = itemgetter("proposed", "applied", "observation")
-_N_LONG: Final = 3
-_OWN_NAMES: Final = {name: name for name in _OPTIONAL}
+_DEFAULTS: Final[Mapping[str, Any]] = {"images": None, "goal": None, "disagreement": False}
+_LONG_NAMES: Final = ("proposed", "applied", "observation")
+_LONG: Final = itemgetter(*_LONG_NAMES)
+_NO_SIZE: Final = -1
+"""No event has so many members."""
 SHORT: Final = (*_KINDS, *_OPTIONAL)
 """The members of which :func:`read_columns` gives a column."""
 
@@ -63,7 +64,10 @@ def read_steps(lines: Sequence[bytes], first: int = 0) -> tuple[StepEvent, ...]:
     if not lines:
         return ()
     events = _parsed(lines)
-    short = _columns(events, lines, first)
+    rows = _Rows(first)
+    if rows.take(iter(events)) is not None:
+        raise NotPlain
+    short = rows.columns()
     proposed, applied, observation = zip(*map(_LONG, events), strict=True)
     return tuple(
         map(
@@ -85,17 +89,129 @@ def read_steps(lines: Sequence[bytes], first: int = 0) -> tuple[StepEvent, ...]:
     )
 
 
-def read_columns(lines: Sequence[bytes], first: int = 0) -> Columns:
-    """The short members of steps that follow each other, checked as :func:`read_steps` checks them.
+def read_columns(
+    lines: Iterable[bytes], first: int = 0, other: Callable[[dict[str, Any], int], None] | None = None
+) -> Columns:
+    """The short members of steps, checked as :func:`read_steps` checks them.
 
     Args:
-        lines: As for :func:`read_steps`; at least one.
+        lines: As for :func:`read_steps`.
         first: Likewise.
+        other: Told of every event between them that is no step, parsed, and how many of the steps came before it;
+            without it there may be none.
 
     Raises:
         NotPlain: As from :func:`read_steps`.
     """
-    return _columns(map(orjson.loads, lines), lines, first)
+    rows, events = _Rows(first), map(orjson.loads, lines)
+    while (event := rows.take(events)) is not None:
+        if other is None:
+            raise NotPlain
+        other(event, len(rows))
+    return rows.columns()
+
+
+class _Rows:
+    """The short members of steps: the values of one after those of the other, which costs no object a step.
+
+    Most steps have the members of the first. Where one has others, all rows get the defaults of what they lack, and
+    each step that follows is given them before it is taken.
+    """
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+        self._values: list[Any] = []
+        self._kinds: Mapping[str, frozenset[type[Any]]] = _KINDS
+        self._size = 0
+        self._short: Callable[[Any], tuple[Any, ...]] = itemgetter("type", *_KINDS)
+        self._long: tuple[str, ...] = _LONG_NAMES
+        self._of_all = False
+
+    def __len__(self) -> int:
+        return len(self._values) // (1 + len(self._kinds))
+
+    def take(self, events: Iterator[Any]) -> dict[str, Any] | None:
+        """Take steps up to an event that is none, which is returned; None at the end.
+
+        Raises:
+            NotPlain: A line is not JSON, an event has no type, or a step breaks the contract.
+        """
+        values, size, short, (proposed, applied, observation) = self._values, self._size, self._short, self._long
+        event: Any = None
+        try:
+            for event in events:
+                if len(event) == size and proposed in event and applied in event and type(event[observation]) is dict:
+                    values += short(event)
+                elif event["type"] != "step":
+                    return event
+                elif self._of_all:
+                    values += self._row_of_all(event)
+                else:
+                    return self._take_another_form(event, events)
+        except KeyError as error:
+            if self._of_all or not self._size:
+                raise NotPlain from error
+            # As many members as the first step has, and others.
+            return self._take_another_form(event, events)
+        except (orjson.JSONDecodeError, TypeError) as error:
+            raise NotPlain from error
+        return None
+
+    def columns(self) -> Columns:
+        """The columns of all short members, after every check that is made once a column.
+
+        Raises:
+            NotPlain: A value is of another type, or an index is not the one that belongs there.
+        """
+        count, width = len(self), 1 + len(self._kinds)
+        types, *values = [self._values[place::width] for place in range(width)]
+        columns: Columns = dict(zip(self._kinds, values, strict=True))
+        if not _are_flags([columns[name] for name in _FLAGS]):
+            raise NotPlain
+        for name, allowed in self._kinds.items():
+            if name not in _FLAGS and not allowed.issuperset(map(type, columns[name])):
+                raise NotPlain
+        if types.count("step") != count or columns["index"] != list(range(self._first, self._first + count)):
+            raise NotPlain
+        for name, default in _DEFAULTS.items():
+            columns.setdefault(name, [default] * count)
+        return columns
+
+    def _take_another_form(self, event: dict[str, Any], events: Iterator[Any]) -> dict[str, Any] | None:
+        if self._size:
+            self._give_defaults()
+        else:
+            self._take_form(event)
+        return self.take(chain((event,), events))
+
+    def _take_form(self, event: dict[str, Any]) -> None:
+        self._kinds = {**_KINDS, **{name: kinds for name, kinds in _OPTIONAL.items() if name in event}}
+        self._size = 1 + len(self._kinds) + len(_LONG_NAMES)
+        # The very objects that the parser makes names of: it makes one of a short name however often it stands in the
+        # text. Looking a member up by that object needs no comparison of text, a third of the cost of looking it up.
+        names = {name: name for name in event}
+        self._short = itemgetter(names["type"], *map(names.__getitem__, self._kinds))
+        self._long = _LONG(names)
+
+    def _give_defaults(self) -> None:
+        columns = self.columns()
+        self._kinds = {**_KINDS, **_OPTIONAL}
+        rows = zip(["step"] * len(columns["index"]), *(columns[name] for name in self._kinds), strict=True)
+        self._values = list(chain.from_iterable(rows))
+        self._short = itemgetter("type", *self._kinds)
+        self._size, self._of_all = _NO_SIZE, True
+
+    def _row_of_all(self, event: dict[str, Any]) -> tuple[Any, ...]:
+        """The values of a step that need not have the optional members.
+
+        Raises:
+            NotPlain, KeyError: The others are not a step's.
+        """
+        whole = {**_DEFAULTS, **event}
+        *_, observation = _LONG(whole)
+        if len(whole) != 1 + len(self._kinds) + len(_LONG_NAMES) or type(observation) is not dict:
+            raise NotPlain
+        return self._short(whole)
 
 
 def _parsed(lines: Sequence[bytes]) -> list[Any]:
@@ -103,31 +219,6 @@ def _parsed(lines: Sequence[bytes]) -> list[Any]:
         return [orjson.loads(line) for line in lines]
     except orjson.JSONDecodeError as error:
         raise NotPlain from error
-
-
-def _columns(events: Iterable[Any], lines: Sequence[bytes], first: int) -> Columns:
-    """The columns of all short members, after every check."""
-    # Most steps have the members of the first.
-    names = _names(lines[0])
-    kinds = {**_KINDS, **{name: frozenset({kind}) for name, kind in _OPTIONAL.items() if name in names}}
-    rows = _rows(events, kinds, names)
-    if len(rows) != len(lines):
-        kinds = {**_KINDS, **_NULLABLE}
-        rows = _rows(map(_with_defaults, _parsed(lines)), kinds, {**_OWN_NAMES, **names})
-        if len(rows) != len(lines):
-            raise NotPlain
-    types, *values = zip(*rows, strict=True)
-    columns: dict[str, Sequence[Any]] = dict(zip(kinds, values, strict=True))
-    if not _are_flags([columns[name] for name in _FLAGS]):
-        raise NotPlain
-    for name, allowed in kinds.items():
-        if name not in _FLAGS and not allowed.issuperset(map(type, columns[name])):
-            raise NotPlain
-    if types.count("step") != len(rows) or columns["index"] != tuple(range(first, first + len(rows))):
-        raise NotPlain
-    for name, default in _DEFAULTS.items():
-        columns.setdefault(name, (default,) * len(rows))
-    return columns
 
 
 def _are_flags(columns: Sequence[Sequence[Any]]) -> bool:
@@ -140,43 +231,3 @@ def _are_flags(columns: Sequence[Sequence[Any]]) -> bool:
         return orjson.dumps(columns).translate(None, b"truefals") == b"[%b]" % separators
     except orjson.JSONEncodeError:
         return False  # nested more deeply than it writes, so no flag
-
-
-def _names(line: bytes) -> dict[str, str]:
-    """The names of a line's members, each by itself: the very objects that the parser makes names of.
-
-    It makes one object of a short name however often it stands in the text. Looking a member up by that object needs
-    no comparison of text, which is a third of the cost of looking it up.
-    """
-    try:
-        event: Any = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise NotPlain from error
-    return {name: name for name in event}
-
-
-def _rows(events: Iterable[Any], kinds: Mapping[str, Any], names: Mapping[str, str]) -> list[tuple[Any, ...]]:
-    """The short members of each event that has just these and the long ones; the others are left out."""
-    size = 1 + len(kinds) + _N_LONG
-    try:
-        short = itemgetter(names["type"], *map(names.__getitem__, kinds))
-        proposed, applied, observation = _LONG(names)
-        return [
-            short(event)
-            for event in events
-            if len(event) == size and proposed in event and applied in event and type(event[observation]) is dict
-        ]
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise NotPlain from error
-
-
-def _with_defaults(event: Any) -> dict[str, Any]:
-    """An event with all optional members.
-
-    Raises:
-        NotPlain: It is no object, or one of them is of another type; ``null`` is another type too.
-    """
-    members = cast("dict[str, Any]", event) if isinstance(event, dict) else {}
-    if not members or any(type(members[name]) is not kind for name, kind in _OPTIONAL.items() if name in members):
-        raise NotPlain
-    return {**_DEFAULTS, **members}

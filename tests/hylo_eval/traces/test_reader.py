@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from hylo_eval.agents.protocol import Reply
 from hylo_eval.safety.bounds import ActionBounds
 from hylo_eval.traces import reader
 from hylo_eval.traces.layout import RunFolder, episode_id
-from hylo_eval.traces.reader import parse_trace
+from hylo_eval.traces.reader import Digests, parse_trace
 from hylo_eval.traces.stable import VOLATILE, stable_heads
 from hylo_eval.traces.steps import SHORT, NotPlain
 from tests import strategies
@@ -136,10 +137,10 @@ def outcome(data: bytes) -> str:
     return by_column
 
 
-def judged(data: bytes, *, by_column: bool) -> str:
+def judged(data: bytes, *, by_column: bool, digests: Digests = "all") -> str:
     """The trace as text with each column of its steps, or the refusal."""
     try:
-        trace = parse_trace(data, by_column=by_column)
+        trace = parse_trace(data, by_column=by_column, digests=digests)
     except TraceError as error:
         return str(error)
     # The columns first: they must not come from steps that were read whole.
@@ -291,6 +292,56 @@ def test_steps_kept_by_column_are_read_whole_when_one_is_asked_for(
     assert list(light.steps) == list(whole.steps)
     assert (light.steps[-1], light.steps[1:]) == (whole.steps[-1], whole.steps[1:])
     assert light.column("applied") == [step.applied for step in whole.steps]
+
+
+MEMBERS = [b',"images":{"top":"sha256:0"}', b',"goal":[true]', b',"disagreement":true']
+
+
+@given(members=st.lists(st.sets(st.sampled_from(MEMBERS)), min_size=3, max_size=3))
+def test_steps_with_other_members_than_the_first_are_kept_by_column_too(data: bytes, members: list[set[bytes]]) -> None:
+    """Pictures are recorded where the agent saw them, a disagreement where there was one."""
+    parts = data.splitlines(keepends=True)
+    for place, added in zip((3, 5, 7), members, strict=True):
+        head, cut, tail = parts[place].partition(VOLATILE)
+        parts[place] = head + b"".join(sorted(added)) + cut + tail
+    mixed = b"".join(parts)
+    assert isinstance(parse_trace(mixed, digests="trace", by_column=True).steps, ColumnSteps)
+    light, whole = (judged(mixed, by_column=by_column, digests="trace") for by_column in (True, False))
+    assert light == whole
+    assert outcome(mixed) == line_by_line(mixed)
+
+
+@pytest.mark.parametrize("added", [b',"images":[]', b',"goal":{}', b',"disagreement":null', b',"more":1'])
+@pytest.mark.parametrize("place", [3, 5, 7])
+def test_a_step_with_other_members_is_checked_as_the_first_is(data: bytes, place: int, added: bytes) -> None:
+    """At the first step that has others, before it and after it."""
+    parts = data.splitlines(keepends=True)
+    parts[5] = parts[5].replace(VOLATILE, b',"goal":[true]' + VOLATILE)
+    parts[place] = parts[place].replace(VOLATILE, added + VOLATILE)
+    refused = judged(b"".join(parts), by_column=True, digests="trace")
+    assert refused.startswith(f"<bytes>:{place + 1}: ")
+    assert refused == line_by_line(b"".join(parts))
+
+
+@pytest.mark.parametrize("to", [0, 1, 8, 9, 10])
+@pytest.mark.parametrize("digests", ["none", "trace", "all"])
+def test_a_step_where_none_belongs_is_refused_however_it_is_read(data: bytes, digests: Digests, to: int) -> None:
+    """Before the start, before the reset, after the end, after a grade."""
+    grade = b'{"type":"grade","grader":"person","value":1.0}\n'
+    parts = [*data.splitlines(keepends=True), grade]
+    parts.insert(to, parts.pop(7))
+    light, whole = (judged(b"".join(parts), by_column=by_column, digests=digests) for by_column in (True, False))
+    assert light.startswith("<bytes>:")
+    assert light == whole == line_by_line(b"".join(parts))
+
+
+@pytest.mark.parametrize("by_column", [True, False])
+@pytest.mark.parametrize("after", [b"", b'{"type":"grade","grader":"a"}\n' * 2, b'{"type":"grade","grader":"a"}\n{"ty'])
+def test_the_digest_of_a_trace_ends_with_its_end_event(data: bytes, after: bytes, by_column: bool) -> None:
+    """Grades and what is torn behind them come after it."""
+    trace = parse_trace(data + after, digests="trace", by_column=by_column)
+    assert trace.trace_sha256 == f"sha256:{hashlib.sha256(data).hexdigest()}"
+    assert len(trace.grades) == after.count(b"\n")
 
 
 def drop(index: int) -> Callable[[list[dict[str, Any]]], None]:
