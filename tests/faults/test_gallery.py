@@ -36,7 +36,7 @@ LOST = {
     "stop-step": ("worker_lost", f"step: WorkerLost: {TOLD_TO_STOP}"),
     "scribble-reset": ("worker_lost", "step: WorkerLost: sent what is no event"),
     "scribble-act": ("worker_lost", "step: WorkerLost: sent what is no event"),
-    "scrawl-act": ("worker_lost", "step: WorkerLost: found its trace closed, or bytes there that it had not written"),
+    "scrawl-act": ("worker_lost", "step: WorkerLost: found its trace longer or shorter than what it had written"),
     "shut-step": ("worker_lost", "WorkerLost: died: "),
 }
 """Task -> status and error of the one attempt that its fault costs."""
