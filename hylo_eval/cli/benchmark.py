@@ -10,7 +10,8 @@ import click
 
 from hylo_eval.cli.counts import Count
 from hylo_eval.cli.group import EXIT_USAGE, SuggestingGroup
-from hylo_eval.cli.terminal import console, print_hanging, print_table, printable
+from hylo_eval.cli.tables import print_table
+from hylo_eval.cli.terminal import console, print_hanging, printable
 from hylo_eval.errors import EvalError
 from hylo_eval.numerals import counted
 

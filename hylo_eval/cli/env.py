@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hylo_eval.cli.group import SuggestingGroup
-from hylo_eval.cli.terminal import console, print_table, printable_line
+from hylo_eval.cli.tables import print_table
+from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:

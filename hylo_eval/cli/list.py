@@ -11,7 +11,8 @@ import click
 
 from hylo_core.errors import HyloError
 from hylo_eval import plugins
-from hylo_eval.cli.terminal import console, print_table, printable
+from hylo_eval.cli.tables import print_table
+from hylo_eval.cli.terminal import console, printable
 from hylo_eval.errors import EvalError
 from hylo_eval.families import FAMILIES, Availability, env_availability, plugin_availability
 

@@ -10,7 +10,8 @@ from typing import Any, Final, cast
 import click
 
 from hylo_eval.cli.shared_options import run_root_option_that_says
-from hylo_eval.cli.terminal import console, number, percent, print_table, printable_line
+from hylo_eval.cli.tables import print_table
+from hylo_eval.cli.terminal import console, number, percent, printable_line
 from hylo_eval.errors import EvalError
 
 _TIME: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")

@@ -104,7 +104,9 @@ class RunDisplay:
     def _draw(self) -> None:
         from hylo_eval.cli.status_view import as_renderable
 
-        drawn = self._notice if self._shown is None else as_renderable(self._shown, self._notice)
+        drawn = (
+            self._notice if self._shown is None else as_renderable(self._shown, self._live.console.width, self._notice)
+        )
         self._live.update(drawn, refresh=True)
 
     def _status(self, run: RunFolder, queue: RunQueue, activity: Activity) -> RunStatus:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from hylo_eval.cli.terminal import print_hanging, print_table, printable_line
+from hylo_eval.cli.tables import print_table
+from hylo_eval.cli.terminal import print_hanging, printable_line
 from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:

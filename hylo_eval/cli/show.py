@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from hylo_eval.cli.shared_options import run_root_option
-from hylo_eval.cli.terminal import console, number, percent, print_hanging, print_table, printable, printable_line
+from hylo_eval.cli.tables import print_table
+from hylo_eval.cli.terminal import console, number, percent, print_hanging, printable, printable_line
 from hylo_eval.errors import EvalError
 from hylo_eval.versions import stand_in_sentence
 

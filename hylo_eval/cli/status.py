@@ -84,7 +84,11 @@ def _watch(run: RunFolder, *, as_json: bool) -> RunStatus:
         from rich.live import Live
 
         with Live(console=console(wrap=True), auto_refresh=False, transient=True) as live:
-            last = _look(run, WATCH_SECONDS, lambda found: live.update(as_renderable(found), refresh=True))
+            last = _look(
+                run,
+                WATCH_SECONDS,
+                lambda found: live.update(as_renderable(found, live.console.width), refresh=True),
+            )
     print_status(out, last)
     return last
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from hylo_eval.cli.run_settings import differing_settings
-from hylo_eval.cli.terminal import percent, print_table, printable_line
+from hylo_eval.cli.tables import draw_table, print_table, shortened_widths, table_columns
+from hylo_eval.cli.terminal import percent, printable_line
 from hylo_eval.evaluation.activity import Presence
 from hylo_eval.evaluation.status import root_option
 from hylo_eval.evaluation.tally import COUNTS
@@ -79,10 +80,9 @@ def print_status(out: Console, status: RunStatus) -> None:
             print_table(out, block.headers, block.rows, numbers=block.numbers)
 
 
-def as_renderable(status: RunStatus, notice: str = "") -> Any:
-    """All of it as one thing that rich can draw again and again; cells are cut at the edge of the terminal."""
+def as_renderable(status: RunStatus, width: int, notice: str = "") -> Any:
+    """All of it as one thing that rich can draw again and again, so many characters wide; long texts are shortened."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     drawn: list[Any] = []
@@ -90,16 +90,8 @@ def as_renderable(status: RunStatus, notice: str = "") -> Any:
         if isinstance(block, str):
             drawn.append(Text(block, overflow="fold"))
             continue
-        table = Table(box=None, pad_edge=False)
-        for header in block.headers:
-            table.add_column(
-                header,
-                justify="right" if header in block.numbers else "left",
-                no_wrap=True,
-                overflow="ellipsis",
-            )
-        for row in block.rows:
-            table.add_row(*(Text(printable_line(cell)) for cell in row))
+        columns = table_columns(block.headers, block.rows, block.numbers)
+        table = draw_table(columns, shortened_widths(columns, width), overflow="ellipsis")
         drawn.append(table)
     if notice:
         drawn.append(Text(notice, style="bold"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from typing import TYPE_CHECKING
 
+from hylo_eval.cli.tables import print_table
 from hylo_eval.numerals import are, counted
 from hylo_eval.report.text import number, percent, printable, printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from rich.console import Console
 
@@ -27,7 +27,6 @@ __all__ = [
     "number",
     "percent",
     "print_hanging",
-    "print_table",
     "printable",
     "printable_line",
 ]
@@ -36,8 +35,6 @@ _WIDE = 0.3
 """Width of an interval of a rate from which on a hint says how many episodes it takes."""
 _USEFUL = 0.2
 """The width the hint aims at: ten points to each side."""
-_ENDLESS = 100_000
-"""Columns of what is not a terminal: a pipe or a file has lines of any length."""
 
 
 def console(*, stderr: bool = False, wrap: bool = False) -> Console:
@@ -50,44 +47,6 @@ def console(*, stderr: bool = False, wrap: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=not wrap)
-
-
-def print_table(
-    out: Console, headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()
-) -> None:
-    """Print rows in columns; cells are made harmless here.
-
-    On a terminal the last column wraps within itself; elsewhere every row is one line, whatever its length.
-
-    Args:
-        out: Where to.
-        headers: One for each column.
-        rows: Cells as text, as many as there are headers.
-        numbers: Headers of the columns that are aligned to the right.
-    """
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for header in headers:
-        last = header == headers[-1]
-        table.add_column(
-            header,
-            justify="right" if header in numbers else "left",
-            no_wrap=not (last and out.is_terminal),
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*map(printable_line, row))
-    if out.is_terminal:
-        out.print(table, soft_wrap=False)
-        return
-    from rich.console import Console
-
-    drawn = StringIO()
-    endless = Console(file=drawn, width=_ENDLESS, highlight=False, markup=False, emoji=False)
-    endless.print(table)
-    for line in drawn.getvalue().splitlines():
-        out.print(line.rstrip())
 
 
 def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> None:
@@ -115,14 +74,11 @@ def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> Non
 
 def print_summaries(out: Console, summaries: Mapping[str, ScoreSummary]) -> None:
     """One row a scorer: mean, interval, how many episodes were scored."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("score", "mean", "95 % interval", "scored"):
-        table.add_column(column, no_wrap=True)
-    for name, summary in summaries.items():
-        table.add_row(printable_line(name), *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
-    out.print(table)
+    rows = [
+        (name, *describe_summary(summary), f"{summary.n_scored}/{summary.n_attempted}")
+        for name, summary in summaries.items()
+    ]
+    print_table(out, ("score", "mean", "95 % interval", "scored"), rows)
 
 
 def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary]) -> None:

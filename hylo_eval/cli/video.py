@@ -10,7 +10,8 @@ import click
 
 from hylo_eval.cli.counts import Count
 from hylo_eval.cli.shared_options import run_root_option
-from hylo_eval.cli.terminal import console, print_table, printable_line
+from hylo_eval.cli.tables import print_table
+from hylo_eval.cli.terminal import console, printable_line
 from hylo_eval.errors import EvalError, cannot_write
 from hylo_eval.numerals import counted
 

@@ -13,7 +13,6 @@ from hylo_eval.cli.terminal import (
     describe_unfinished,
     percent,
     print_hanging,
-    print_table,
     printable,
     printable_line,
 )
@@ -90,22 +89,6 @@ def test_a_path_is_not_broken():
     path = "/a-very-long/path-with-hyphens/that-is-wider/than-the-terminal"
     print_hanging(out, "at  ", f"the file {path}")
     assert any(path in line for line in lines(out))
-
-
-def test_the_last_column_of_a_table_wraps_within_itself():
-    """On a terminal; the others keep their width."""
-    out = screen(40)
-    print_table(out, ("name", "what"), [("first", "some words " * 6), ("second", "x")])
-    printed = lines(out)
-    assert all(len(line.rstrip()) <= 40 for line in printed)
-    assert printed[2].startswith(" " * 8)
-
-
-def test_a_table_elsewhere_is_one_line_a_row():
-    """However wide; numbers to the right."""
-    out = screen(80, terminal=False)
-    print_table(out, ("name", "n", "what"), [("a", "1", "x" * 300), ("bb", "100", "y\nz")], numbers=("n",))
-    assert lines(out) == ["name    n  what", "a       1  " + "x" * 300, "bb    100  y\\nz"]
 
 
 @pytest.mark.parametrize(
