@@ -225,7 +225,8 @@ def _orphans(status: RunStatus) -> Iterator[str]:
     size = sum(orphan.size for orphan in orphans)
     files = counted(len(orphans), "file")
     shown = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
-    yield f"{files} of lost attempts ({shown}) that no row of the queue names; --clean removes them:"
+    yield f"{files} of lost attempts ({shown}) that no row of the queue names; "
+    yield f"hylo-eval status {printable_line(status.run.run_id)}{root_option(status.run)} --clean removes them:"
     for orphan in orphans[:MAX_ORPHANS]:
         yield f"  {printable_line(orphan.path)}"
     if len(orphans) > MAX_ORPHANS:

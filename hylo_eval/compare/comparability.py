@@ -34,7 +34,7 @@ EXCEPTIONS: Final[Mapping[str, str]] = {
     "batch-size": "agents evaluated with another batch size",
     "trained-on": "a candidate trained or tuned on this split",
     "state": "pairs that began in another state",
-    "model": "pairs whose models (fixtures) differ",
+    "model": "pairs whose simulated models (robot, objects, fixtures) differ",
     "instruction": "pairs with another instruction",
     "frames": "pairs whose first pictures differ",
 }

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from hylo_core.errors import clean_text
 from hylo_eval.verify.specs import DEFAULT_WORKSPACE
+from hylo_eval.verify.verdict import Status
 from hylo_eval.verify.verdict_files import clear_verdict, verdict_json, write_verdict
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LOGS_DIR: Final = Path("/logs/verifier")
 _HELP_COLUMNS: Final = 78
+_REASON_CHARACTERS: Final = 300
 EXIT_DONE: Final = 0
 EXIT_UNWRITTEN: Final = 2
 EXIT_INTERRUPTED: Final = 130
@@ -148,8 +151,17 @@ def _record(logs_dir: Path, graded: Callable[[], Reward]) -> int:
     except OSError as error:
         print(f"the verdict cannot be written to {logs_dir}: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_UNWRITTEN
-    print(f"INFO reward={verdict.reward} status={verdict.status}", file=sys.stderr)  # noqa: T201
+    print(_summary(verdict), file=sys.stderr)  # noqa: T201
     return EXIT_DONE
+
+
+def _summary(verdict: Reward) -> str:
+    """A line for whoever watches: why, where a verdict says so, and no number where none counts."""
+    reward = f"reward={verdict.reward} " if verdict.status is Status.SCORED else ""
+    said = verdict.detail.get("reason") or verdict.detail.get("error") or ""
+    why = clean_text(str(said), _REASON_CHARACTERS)
+    shown = f" {why if why.isprintable() else repr(why)}" if why else ""
+    return f"INFO {reward}status={verdict.status}{shown}"
 
 
 def _interrupted() -> int:

@@ -65,7 +65,9 @@ def read_policy(path: Path) -> dict[str, Any]:
             )
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise cannot_read(f"the policy file {path}", error) from error
+        refusal = cannot_read(f"the policy file {path}", error)
+        refusal.fix += "; docs/gate.md#policy shows a policy file, and without --policy the rule is the default"
+        raise refusal from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise EvalError(f"{path}: is not valid TOML: {error}", fix=_MEND) from error
     known = {**_RULE, **_BESIDE}
