@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from hylo_core.canonical import describe
-from hylo_eval.errors import EvalError
-
 MOST_COUNTED: Final = 2**31 - 1
 """What nobody means to count beyond: of episodes, steps, processes."""
 
@@ -28,11 +25,15 @@ def require_count(name: str, value: int, *, least: int = 1, most: int = MOST_COU
     Raises:
         EvalError: It is less or more.
     """
-    if value < least:
-        raise EvalError(f"{name} must be at least {least}, not {describe(value)}", fix=f"{name} {least}, or more")
-    if value > most:
-        raise EvalError(f"{name} must be at most {most}, not {describe(value)}", fix=f"{name} {most}, or less")
-    return value
+    if least <= value <= most:
+        return value
+    # Imported here: help, which asks for no number, is not to wait for it.
+    from hylo_core.canonical import describe
+    from hylo_eval.errors import EvalError
+
+    bound, way = (f"at least {least}", "more") if value < least else (f"at most {most}", "less")
+    end = least if value < least else most
+    raise EvalError(f"{name} must be {bound}, not {describe(value)}", fix=f"{name} {end}, or {way}")
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

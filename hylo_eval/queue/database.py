@@ -6,7 +6,9 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from contextlib import closing, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hylo_core.errors import describe_error
@@ -14,7 +16,6 @@ from hylo_eval.errors import QueueError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from pathlib import Path
     from types import TracebackType
 
 BUSY_SECONDS = 30.0
@@ -37,12 +38,22 @@ _CHECKPOINT_WAIT_SECONDS = 0.1
 
 _UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN})
 
+_alive: weakref.WeakSet[QueueFile] = weakref.WeakSet()
+"""Files of this process that may have connections."""
+
 _inherited: list[sqlite3.Connection] = []
 """Connections from before a fork: closing them in the child would take the parent's locks away."""
 
+_carried: set[Path] = set()
+"""Files that were open in the parent when this process was forked.
+
+SQLite in the child takes the parent's locks for its own, and a new connection of the child does not ask for them again:
+what it writes could be lost. So nothing in the child opens them.
+"""
+
 
 class QueueFile:
-    """One SQLite file, opened anew by each thread and after each fork.
+    """One SQLite file, opened anew by each thread. Where it is open while the process forks, the child cannot use it.
 
     Args:
         path: The file, which exists.
@@ -59,6 +70,8 @@ class QueueFile:
         self._own = threading.local()
         self._opened: dict[int, sqlite3.Connection] = {}
         self._commits = 0
+        self._long_log_bytes = _LONG_LOG_BYTES
+        _alive.add(self)
 
     def connection(self) -> sqlite3.Connection:
         """This thread's connection."""
@@ -120,15 +133,19 @@ class QueueFile:
             length = self.path.with_name(f"{self.path.name}-wal").stat().st_size
         except OSError:  # the next look tells more
             return
-        if length < _LONG_LOG_BYTES:
+        if length < self._long_log_bytes:
             return
-        # What is committed stays committed: a log that cannot be emptied now is emptied later.
+        # What is committed stays committed. A log that cannot be emptied now, since somebody reads, is emptied later:
+        # the next try waits for it to double, as a try costs a wait.
+        self._long_log_bytes = 2 * length
         with suppress(sqlite3.Error):
             connection.execute(f"PRAGMA busy_timeout = {1000 * _CHECKPOINT_WAIT_SECONDS:.0f}")
             try:
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
                 connection.execute("PRAGMA busy_timeout = 0")
+            if not is_busy:
+                self._long_log_bytes = _LONG_LOG_BYTES
 
     @contextmanager
     def explained(self) -> Generator[None]:
@@ -154,13 +171,24 @@ class QueueFile:
         for connection in opened.values():
             connection.close()
 
+    def carry(self) -> None:
+        """Keep, in a forked child, the parent's connections as they are."""
+        if self._opened:
+            _inherited.extend(self._opened.values())
+            _carried.add(self.path.absolute())
+
     def _forget_inherited(self) -> None:
-        _inherited.extend(self._opened.values())
+        self.carry()
         self._opened = {}
         self._own = threading.local()
         self._pid = os.getpid()
 
     def _connect(self) -> sqlite3.Connection:
+        if self.path.absolute() in _carried:
+            raise QueueError(
+                f"{self.path} was open when this process was forked, and cannot be used in the child",
+                fix="close the queue before the fork, or start the process anew (multiprocessing's spawn)",
+            )
         try:
             return self._prepared("mode=rw")
         except sqlite3.OperationalError as error:
@@ -289,3 +317,11 @@ def explain(error: sqlite3.Error, path: Path) -> QueueError:
             f"{path} cannot be read or written ({describe_error(error)})", fix="check the disk and continue the run"
         )
     return QueueError(f"{path} does not work as a queue ({describe_error(error)})")
+
+
+def _carry_all() -> None:
+    for file in list(_alive):
+        file.carry()
+
+
+os.register_at_fork(after_in_child=_carry_all)

@@ -47,8 +47,8 @@ _DEMOTE_ITEM = "UPDATE items SET state = 'pending', result = NULL WHERE position
 class RunQueue:
     """Items, each pending, leased, done or abstained; whatever happens, each gets one outcome.
 
-    Make one with :meth:`create` or :meth:`open`. An object may be used by several threads and after a fork: each has
-    its own connection to the file. Every change is one transaction.
+    Make one with :meth:`create` or :meth:`open`. An object may be used by several threads: each has its own
+    connection to the file. A child that was forked while it was open is refused. Every change is one transaction.
     """
 
     def __init__(self, file: QueueFile, settings: Settings, machine: Machine) -> None:

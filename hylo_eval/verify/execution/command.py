@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment, command_user
 from hylo_eval.verify.execution.strays import adopting_orphans, child_processes, end_strays
+from hylo_eval.verify.verdict import GradingInfraError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ DRAIN_SECONDS = 0.5
 
 _CHUNK_BYTES = 64 * 1024
 _TICK_SECONDS = 0.02
+_LONGEST_POLL_MS = 2**31 - 1
 
 
 class Completed(NamedTuple):
@@ -163,6 +165,7 @@ def run_command(
             Not used where another user runs it, from whom a folder is hidden by its permissions.
 
     Raises:
+        GradingInfraError: How it ended cannot be known.
         OSError: The program cannot be started.
         ValueError: An argument holds a NUL.
     """
@@ -218,6 +221,7 @@ class _Exchange:
         self._unsent = memoryview(stdin)
         self._watched = select.poll()
         self._has_ended = False
+        self._status_is_lost = False
         self._timed_out = False
         self._flooded = False
         self._streams = [_Stream(_descriptor(pipe), limit_bytes) for pipe in (process.stdout, process.stderr)]
@@ -231,7 +235,7 @@ class _Exchange:
             os.set_blocking(process.stdin.fileno(), False)
             self._watched.register(process.stdin.fileno(), select.POLLOUT)
         # The process descriptor becomes readable when the process ends; without one, look in at every tick.
-        self._process_descriptor = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else None
+        self._process_descriptor = _open_process(process.pid)
         if self._process_descriptor is not None:
             self._watched.register(self._process_descriptor, select.POLLIN)
 
@@ -256,6 +260,7 @@ class _Exchange:
         except (ProcessLookupError, PermissionError):
             self._process.kill()
         self._close_process_descriptor()
+        self._status_is_lost = _is_reaped(self._process.pid)
         self._process.wait()
         end_strays(known=known, marker=marker, session=self._process.pid)
         while self._open_streams and not self._flooded and self._serve(0.0):
@@ -266,7 +271,16 @@ class _Exchange:
                     pipe.close()
 
     def completed(self) -> Completed:
-        """The outcome, after :meth:`end`."""
+        """The outcome, after :meth:`end`.
+
+        Raises:
+            GradingInfraError: Something else in this process took the exit status, or has the kernel drop it.
+        """
+        if self._status_is_lost and not (self._timed_out or self._flooded):
+            raise GradingInfraError(
+                "how the command ended is not known: this process ignores SIGCHLD or waits for every child "
+                "(fix: signal.signal(signal.SIGCHLD, signal.SIG_DFL) in the program that grades)"
+            )
         contents = [bytes(memoryview(stream.content)[: stream.limit_bytes]) for stream in self._streams]
         stopped = self._timed_out or self._flooded
         return Completed(
@@ -283,7 +297,7 @@ class _Exchange:
         if not self._has_ended and self._process_descriptor is None:
             try:
                 state = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:  # The embedding program ignores SIGCHLD: the kernel reaped it.
+            except ChildProcessError:  # Somebody else has reaped it.
                 self._has_ended = True
             else:
                 self._has_ended = state is not None
@@ -298,7 +312,7 @@ class _Exchange:
     def _serve(self, wait_seconds: float) -> bool:
         """Moves what can be moved within the wait; False when nothing could."""
         served = False
-        for descriptor, _ in self._watched.poll(math.ceil(wait_seconds * 1000.0)):
+        for descriptor, _ in self._watched.poll(min(math.ceil(wait_seconds * 1000.0), _LONGEST_POLL_MS)):
             stream = self._open_streams.get(descriptor)
             if stream is not None:
                 served = True
@@ -334,3 +348,22 @@ def _descriptor(pipe: IO[bytes] | None) -> int:
     if pipe is None:
         raise ValueError("the process was started without this pipe")
     return pipe.fileno()
+
+
+def _open_process(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends; None where there is none to be had."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:  # it has ended, and somebody else has reaped it
+        return None
+
+
+def _is_reaped(pid: int) -> bool:
+    """Whether a child of ours, which has ended or is about to, was waited for by something else."""
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    except ChildProcessError:
+        return True
+    return False

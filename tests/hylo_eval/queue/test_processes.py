@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hylo_eval.errors import QueueError
 from hylo_eval.queue import Ending, Heartbeat, Owner, RunQueue, State
 from tests.hylo_eval.queue.fakes import CONFIG, items, outcome
 
@@ -104,7 +105,7 @@ def test_a_thousand_kills_lose_nothing_and_double_nothing(tmp_path: Path):
 def test_a_stopped_process_revived_after_its_lease_cannot_finish(tmp_path: Path):
     """It keeps its heartbeat, and still only the one who took over gives the item its outcome."""
     path = tmp_path / "queue.db"
-    queue = RunQueue.create(path, config=CONFIG, items=items(1, 1), max_attempts=5, lease_seconds=0.2)
+    RunQueue.create(path, config=CONFIG, items=items(1, 1), max_attempts=5, lease_seconds=0.2).close()
     claimed, told = os.pipe()
     go, went = os.pipe()
 
@@ -119,6 +120,7 @@ def test_a_stopped_process_revived_after_its_lease_cannot_finish(tmp_path: Path)
             assert not own.finish(lease, outcome(steps=1))
 
     child = fork(work)
+    queue = RunQueue.open(path, config=CONFIG)
     assert os.read(claimed, 1) == b"x"
     os.kill(child, signal.SIGSTOP)
     os.waitpid(child, os.WUNTRACED)
@@ -136,23 +138,40 @@ def test_a_stopped_process_revived_after_its_lease_cannot_finish(tmp_path: Path)
     queue.close()
 
 
-def test_a_queue_that_was_open_before_a_fork_works_on_both_sides(tmp_path: Path):
-    """The child opens the file anew, and its end takes no lock of the parent away."""
+def test_a_queue_that_was_open_before_a_fork_is_refused_in_the_child(tmp_path: Path):
+    """What the child finished could be lost; neither its refusal nor its end takes a lock of the parent away."""
     queue = RunQueue.create(tmp_path / "queue.db", config=CONFIG, items=items(2, 20), max_attempts=3)
     before = queue.claim(Owner.here())
     assert before is not None
 
     def work() -> None:
-        owner = Owner.here()
-        for _ in range(10):
-            lease = queue.claim(owner)
-            assert lease is not None
-            assert queue.finish(lease, outcome())
+        with pytest.raises(QueueError, match="open when this process was forked"):
+            queue.claim(Owner.here())
+        with pytest.raises(QueueError, match="open when this process was forked"):
+            RunQueue.open(tmp_path / "queue.db", config=CONFIG)
         queue.close()
 
     children = [fork(work) for _ in range(2)]
     assert queue.finish(before, outcome())
     for child in children:
         assert os.waitpid(child, 0)[1] == 0
-    assert queue.counts()[State.DONE] == 21
+    assert queue.counts()[State.DONE] == 1
     queue.close()
+
+
+def test_a_queue_that_was_closed_before_a_fork_is_opened_in_the_child(tmp_path: Path):
+    """Nothing of the parent's is carried over; all that the child finished is on record."""
+    path = tmp_path / "queue.db"
+    RunQueue.create(path, config=CONFIG, items=items(2, 20), max_attempts=3).close()
+
+    def work() -> None:
+        with RunQueue.open(path, config=CONFIG) as queue:
+            for _ in range(10):
+                lease = queue.claim(Owner.here())
+                assert lease is not None
+                assert queue.finish(lease, outcome())
+
+    for child in [fork(work) for _ in range(2)]:
+        assert os.waitpid(child, 0)[1] == 0
+    with RunQueue.open(path) as queue:
+        assert queue.counts()[State.DONE] == 20

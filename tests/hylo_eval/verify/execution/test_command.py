@@ -1,9 +1,12 @@
 """Commands end at their deadline or output limit, and nothing that they started outlives them."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -255,3 +258,30 @@ def test_unknown_candidate_user(tmp_path, monkeypatch):
     monkeypatch.setenv(CANDIDATE_USER_VARIABLE, "no-such-user")
     with pytest.raises(GradingInfraError, match="no-such-user"):
         python("pass", tmp_path)
+
+
+@pytest.fixture(params=["ignored", "waited for"])
+def somebody_else_reaps(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A program around us that has no child of it become a zombie."""
+
+    def wait_for_all(*_: object) -> None:
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN if request.param == "ignored" else wait_for_all)
+    yield
+    signal.signal(signal.SIGCHLD, before)
+
+
+@pytest.mark.parametrize("script", ["exit 1", "exit 0", "sleep 0.2; exit 1"])
+@pytest.mark.usefixtures("somebody_else_reaps")
+def test_an_exit_status_that_somebody_else_took_is_no_success(tmp_path: Path, script: str) -> None:
+    """It is not known: neither a pass nor the candidate's failure."""
+    with pytest.raises(GradingInfraError, match="SIGCHLD"):
+        run_command(["sh", "-c", script], cwd=tmp_path, timeout_seconds=30.0)
+
+
+def test_a_deadline_of_weeks_is_one(tmp_path: Path) -> None:
+    """Longer than poll can wait at once."""
+    assert run_command(["true"], cwd=tmp_path, timeout_seconds=1e9).exit_code == 0
