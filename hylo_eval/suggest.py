@@ -14,7 +14,8 @@ MAX_NAME_CHARACTERS: Final = 128
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'x'?`` for a near name, else an empty text."""
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
+    # A name that several things have is one name.
+    close = difflib.get_close_matches(name, list(dict.fromkeys(known)), n=3, cutoff=0.5)
     if not close:
         return ""
     return f"; did you mean {' or '.join(repr(match) for match in close)}?"

@@ -63,6 +63,8 @@ def resumed(options: Mapping[str, Any], given: Collection[str]) -> dict[str, Any
         # As for every other command, a run may be named by its folder.
         path = Path(run_id).resolve()
         run_id, run_root = path.name, path.parent
+    elif "/" in run_id:
+        raise EvalError(f"there is no run folder {quoted(run_id)}", fix="hylo-eval ls lists the runs of a --run-root")
     if "run_id" in given and options["run_id"] != run_id:
         raise EvalError("--resume and --run-id name two runs", fix="leave --run-id out")
     folder = RunFolder.at(run_root, run_id)

@@ -172,6 +172,7 @@ def differences_from_record(recorded: RecordedTrace, episode: RecordedEpisode) -
 
     The end event holds the digest of the behaviour as it was written, and the log says which episode the file holds.
     A log of v0.2 also holds the digest of every byte: clocks, durations and a behaviour digest that was computed anew.
+    Grades come after what these digests cover; the chain of the grades covers all but the last of them.
     """
     trace = recorded.trace
     pairs = [
@@ -185,11 +186,12 @@ def differences_from_record(recorded: RecordedTrace, episode: RecordedEpisode) -
             ("behaviour digest", trace.end.volatile.get("behaviour_sha256"), trace.behaviour_sha256),
             ("trace digest", episode.trace_sha256 or recorded.trace_sha256, recorded.trace_sha256),
         ]
-    return tuple(
+    differences = [
         f"{what} is {found}, {'none' if expected is None else expected} is on record"
         for what, expected, found in pairs
         if expected != found
-    )
+    ]
+    return (*differences, recorded.changed_grades) if recorded.changed_grades else tuple(differences)
 
 
 def _recorded(episode: RecordedEpisode, scores: Mapping[str, Score], recorded: RecordedTrace | None) -> RecordedScores:

@@ -84,7 +84,7 @@ def _score(scorers: Sequence[Scorer], episode: Episode) -> ScoredEpisode:
         # The path is this machine's; the reason is the trace's.
         reason = f"line {error.line}: {error.reason}" if error.line else error.reason
     else:
-        if recorded.trace_sha256 == result.digests.trace_sha256:
+        if recorded.trace_sha256 == result.digests.trace_sha256 and not recorded.changed_grades:
             trace = recorded.trace
             scores = score_trace(scorers, trace, episode.instance)
             return ScoredEpisode(episode=episode, scores=scores, facts=episode_facts(trace))

@@ -7,6 +7,7 @@ from pathlib import Path
 from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import TraceError
 from hylo_eval.report.run_record import EpisodeRecord
+from hylo_eval.traces.grade_chain import BrokenChain
 from hylo_eval.traces.reader import read_trace
 
 
@@ -17,7 +18,7 @@ def read_with_changes(
 
     Where the log or the queue holds the digest of the trace's bytes, that is what they are held against; an older log
     holds none, and what the trace's own end event says of its behaviour has to do. Instance, episode and status have to
-    be those on record in either case.
+    be those on record in either case, and every grade has to name the digest of the bytes before it.
 
     Args:
         record: The episode as the log or the queue has it.
@@ -27,7 +28,10 @@ def read_with_changes(
     Raises:
         TraceError: The trace cannot be read.
     """
-    trace = read_trace(path, digests="trace" if record.trace_sha256 else "behaviour", by_column=by_column)
+    try:
+        trace = read_trace(path, digests="trace" if record.trace_sha256 else "all", by_column=by_column)
+    except BrokenChain as broken:
+        return broken.trace, (*changes_of(record, broken.trace), broken.words)
     return trace, changes_of(record, trace)
 
 

@@ -17,6 +17,7 @@ from hylo_eval.evaluation.rescore_plan import trace_path
 from hylo_eval.run_index.database import open_index
 from hylo_eval.suggest import did_you_mean, quoted
 from hylo_eval.traces.finding import find_run
+from hylo_eval.traces.grade_chain import BrokenChain
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.reader import read_trace
 
@@ -115,14 +116,19 @@ def _of_trace(path: Path) -> FoundEpisode:
 
 
 def _read(path: Path, run: RunFolder | None, sample: Sample | None, log: EvalLog | None = None) -> FoundEpisode:
+    broken = ""
     try:
         trace = read_trace(path)
+    except BrokenChain as error:
+        trace, broken = error.trace, error.words
     except TraceError as error:
         where = f"line {error.line}: {error.reason}" if error.line else error.reason
         return FoundEpisode(path=path, trace=None, run=run, sample=sample, problem=where)
     problem = ""
     if sample is not None and sample.trace_sha256 and sample.trace_sha256 != trace.trace_sha256:
         problem = "the trace is not the one that the log records"
+    elif broken:
+        problem = f"the grades of the trace, or what they judge, were changed: {broken}"
     elif run is not None and sample is None:
         problem = "the log of its run does not count this trace"
     elif log is not None and (wrong := next(find_contradictions(log), None)) is not None:

@@ -19,7 +19,8 @@ class GradeScorer:
     The latest counts whatever it says: a grade without a value is an abstention, and no earlier value stands in for
     it, for that one may have been given by another rubric. Superseded events stay in the trace, and their number is
     in the metadata, so judging again until the result pleases does not go unseen. Whether the events are what the
-    grader wrote is no question for a scorer: :func:`hylo_eval.traces.grades.check_grades` verifies the file.
+    grader wrote is no question for a scorer: who reads the file follows the chain
+    (:func:`hylo_eval.traces.reader.read_trace`).
 
     Args:
         grader: The grader's name.

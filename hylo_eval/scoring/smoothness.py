@@ -10,6 +10,7 @@ from hylo_core.score import Score
 from hylo_core.spec import EnvSpec
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeTrace
+from hylo_eval.numerals import counted
 from hylo_eval.scoring.outcome import NOT_APPLICABLE, NOT_FINITE, NOT_RECORDED, REASONS, abstention
 
 _FEWEST_ACTIONS = 3
@@ -28,7 +29,8 @@ class ActionSmoothness:
     (``"1/step^2"``). Entries that the environment declares to be a gripper are left out: opening and closing is a task,
     not a tremor. The number compares agents in one environment; entries of different units are not weighed.
 
-    Abstains with ``not_applicable`` for actions that are text or discrete and for fewer than three actions.
+    Abstains with ``not_applicable`` for actions that are text or discrete, for fewer than three actions and for actions
+    of different sizes, and with ``not_recorded`` where an entry is no number.
     """
 
     name = "action_smoothness"
@@ -38,11 +40,9 @@ class ActionSmoothness:
         abstained = abstention(trace)
         if abstained is not None:
             return abstained
-        if not trace.start.action.dtype.startswith("float"):
-            return Score.abstain(NOT_APPLICABLE, f"actions are {trace.start.action.dtype}, which has no smoothness")
-        if len(trace.steps) < _FEWEST_ACTIONS:
-            return Score.abstain(NOT_APPLICABLE, f"{len(trace.steps)} actions have no second difference")
-        actions = [_flat(step.applied) for step in trace.steps]
+        actions = _actions(trace)
+        if isinstance(actions, Score):
+            return actions
         entries = _measured_entries(trace.start.env_spec, len(actions[0]))
         if not entries:
             return Score.abstain(NOT_RECORDED, "the action has no entry that is not a gripper")
@@ -52,6 +52,24 @@ class ActionSmoothness:
             return Score.abstain(NOT_FINITE, REASONS[NOT_FINITE])
         unit = "1/step^2" if rate is None else "1/s^2"
         return Score(value, metadata={"unit": unit, "control_hz": rate, "entries": len(entries)})
+
+
+def _actions(trace: EpisodeTrace) -> list[list[float]] | Score:
+    """The applied actions, all of one size, or the abstention of an episode without such."""
+    if not trace.start.action.dtype.startswith("float"):
+        return Score.abstain(NOT_APPLICABLE, f"actions are {trace.start.action.dtype}, which has no smoothness")
+    if len(trace.steps) < _FEWEST_ACTIONS:
+        return Score.abstain(NOT_APPLICABLE, f"{len(trace.steps)} actions have no second difference")
+    actions: list[list[float]] = []
+    for step in trace.steps:
+        action = _flat(step.applied)
+        if action is None:
+            return Score.abstain(NOT_RECORDED, f"the action of step {step.index} holds what is no number")
+        if actions and len(action) != len(actions[0]):
+            said = f"{counted(len(action), 'entry', 'entries')}, that of step 0 has {len(actions[0])}"
+            return Score.abstain(NOT_APPLICABLE, f"the action of step {step.index} has {said}")
+        actions.append(action)
+    return actions
 
 
 def _root_mean_square(values: Sequence[float]) -> float:
@@ -82,14 +100,17 @@ def _control_rate(spec: EnvSpec) -> float | None:
     return 1.0 / spec.step_seconds if spec.step_seconds else None
 
 
-def _flat(action: Any) -> list[float]:
-    """The entries of an action of any shape, in row order."""
-    return list(_entries(action))
+def _flat(action: Any) -> list[float] | None:
+    """The entries of an action of any shape, in row order; None where one of them is no number."""
+    entries = list(_entries(action))
+    if any(isinstance(entry, bool) or not isinstance(entry, int | float) for entry in entries):
+        return None
+    return [float(entry) for entry in entries]
 
 
-def _entries(action: Any) -> Iterable[float]:
+def _entries(action: Any) -> Iterable[Any]:
     if isinstance(action, list):
         for part in cast("list[Any]", action):
             yield from _entries(part)
     else:
-        yield float(action)
+        yield action

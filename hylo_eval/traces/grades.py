@@ -19,7 +19,7 @@ import orjson
 
 from hylo_core.trace import GradeEvent
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.traces.reader import MAX_TRACE_BYTES, parse_trace
+from hylo_eval.traces.reader import MAX_TRACE_BYTES, parse_trace, read_trace
 from hylo_eval.traces.writer import PARTIAL
 
 MAX_GRADE_BYTES: Final = 1 << 20
@@ -58,7 +58,8 @@ def append_grade_unless(
 
     Raises:
         EvalError: The event has a ``prev_sha256`` already, or is larger than a mebibyte.
-        TraceError: There is no such file, it is no trace, it has no end event, or it cannot be written.
+        TraceError: There is no such file, it is no trace, it has no end event, its grades' chain is broken, or it
+            cannot be written.
     """
     path = Path(path)
     if event.prev_sha256:
@@ -84,7 +85,7 @@ def check_gradable(path: Path | str) -> None:
 
 
 def check_grades(path: Path | str) -> tuple[GradeEvent, ...]:
-    """Verify that every grade of a trace names the digest of all bytes before it.
+    """Verify that every grade of a trace names the digest of all bytes before it, as reading it with digests does.
 
     A torn tail is no grade and is left alone.
 
@@ -95,25 +96,9 @@ def check_grades(path: Path | str) -> tuple[GradeEvent, ...]:
         TraceError: With file and line: the trace cannot be read or has no end event, or a grade names another digest.
     """
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            data = _read_all(file.fileno(), path)
-    except FileNotFoundError:
-        raise TraceError(path, 0, "there is no such trace") from None
-    except OSError as error:
-        raise TraceError(path, 0, f"cannot be read: {error.strerror}") from error
-    trace = parse_trace(data, path)
+    trace = read_trace(path, digests="trace", by_column=True)
     if trace.end is None:
         raise TraceError(path, 0, "has no end event: the episode is not finished")
-    lines = [line + b"\n" for line in data[: _whole(data)].split(b"\n")[:-1]]
-    first = len(lines) - len(trace.grades)
-    before = hashlib.sha256(b"".join(lines[:first]))
-    for number, (line, event) in enumerate(zip(lines[first:], trace.grades, strict=True), start=first + 1):
-        expected = f"sha256:{before.hexdigest()}"
-        if event.prev_sha256 != expected:
-            found = event.prev_sha256 or "no digest"
-            raise TraceError(path, number, f"the grade names {found:.80}, but the bytes before it have {expected}")
-        before.update(line)
     return trace.grades
 
 
@@ -139,7 +124,7 @@ def _append(
     if not os.path.samestat(os.fstat(descriptor), path.stat()):
         raise TraceError(path, 0, "was replaced while it was opened for grading; try again")
     data = _read_all(descriptor, path)
-    trace = parse_trace(data, path)
+    trace = parse_trace(data, path, digests="trace", by_column=True)
     if trace.end is None:
         raise TraceError(path, 0, "has no end event: only a finished episode can be graded")
     if stands(trace.grades):

@@ -30,6 +30,7 @@ from hylo_eval.errors import TraceError
 from hylo_eval.traces.encoding import decode_numbers
 from hylo_eval.traces.files import size_to_read
 from hylo_eval.traces.first_and_last import read_end, read_start
+from hylo_eval.traces.grade_chain import BrokenChain, GradeChain, follow_chain
 from hylo_eval.traces.stable import stable, stable_heads
 from hylo_eval.traces.steps import SHORT, STEP, Columns, NotPlain, read_columns, read_steps
 
@@ -58,12 +59,14 @@ def read_trace(path: Path | str, *, digests: Digests = "all", by_column: bool = 
     Args:
         path: The file.
         digests: Which of ``trace_sha256`` and ``behaviour_sha256`` to compute; what is left out is empty. That of the
-            behaviour costs about a quarter of the time the reading itself takes, that of the bytes much less.
+            behaviour costs about a quarter of the time the reading itself takes, that of the bytes much less. With that
+            of the bytes goes the check of the grades' chain, which continues it.
         by_column: Whether to keep of the steps only their short members and the text, where the writer wrote them: for
             who asks for columns (:meth:`hylo_core.trace.EpisodeTrace.column`). Every check is made all the same, and
             ``steps`` reads the rest when one of them is asked for.
 
     Raises:
+        BrokenChain: A grade names another digest than the bytes before it have; only where those are digested.
         TraceError: With file and line: the file cannot be read, a line is not JSON, an event breaks its contract or
             stands in the wrong place, or the schema is one this release does not know.
     """
@@ -223,15 +226,12 @@ class _Reading:
         """What was read; ``data`` is the whole trace."""
         if self._start is None:
             raise TraceError(self._path, 0, "holds no whole episode_start event")
-        trace_sha256 = behaviour_sha256 = ""
+        chain, behaviour_sha256 = GradeChain(trace_sha256=""), ""
         if self._end is not None and self._digests in _OF_TRACE:
-            after = data.rfind(b"\n")
-            for _ in self._grades:  # nothing else follows the end
-                after = data.rfind(b"\n", 0, after)
-            trace_sha256 = hashlib.sha256(memoryview(data)[: after + 1]).hexdigest()
+            chain = follow_chain(data, self._grades)
         if self._end is not None and self._digests in _OF_BEHAVIOUR:
             behaviour_sha256 = self._behaviour.hexdigest()
-        return EpisodeTrace(
+        trace = EpisodeTrace(
             start=self._start,
             reset=self._reset,
             steps=tuple(self._steps) if not self._columns else ColumnSteps(self._columns, partial(_whole_steps, data)),
@@ -240,9 +240,12 @@ class _Reading:
             end=self._end,
             grades=tuple(self._grades),
             torn=not data.endswith(b"\n"),
-            trace_sha256=trace_sha256 and f"sha256:{trace_sha256}",
+            trace_sha256=chain.trace_sha256,
             behaviour_sha256=behaviour_sha256 and f"sha256:{behaviour_sha256}",
         )
+        if chain.reason:
+            raise BrokenChain(self._path, chain, trace)
+        return trace
 
     def read_start(self, event: dict[str, Any], _: bool) -> None:
         self._start = read_start(migrate(event, event.pop("schema", None), TRACE_SCHEMA))

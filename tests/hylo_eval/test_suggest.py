@@ -17,3 +17,9 @@ def test_only_near_names_are_suggested() -> None:
     """By their letters."""
     assert did_you_mean("reach_fixd", ["reach_fixed", "libero_90"]) == "; did you mean 'reach_fixed'?"
     assert did_you_mean("zzz", ["reach_fixed"]) == ""
+
+
+def test_no_name_is_suggested_twice() -> None:
+    """What several runs have is one name, and leaves room for others."""
+    assert did_you_mean("x0.jsonl", ["x1.jsonl"] * 3 + ["y"]) == "; did you mean 'x1.jsonl'?"
+    assert did_you_mean("ab", ["abc"] * 3 + ["abd"]).count(" or ") == 1

@@ -30,6 +30,7 @@ from hylo_eval.plugins import BUILT_IN, plugins
 from hylo_eval.scoring.initial_states import state_digest
 from hylo_eval.scoring.outcome import AGENT_ERROR, CANCELLED, INFRA, abstention
 from hylo_eval.traces.finding import how_to_finish
+from hylo_eval.traces.grade_chain import BrokenChain
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.manifest import read_manifest
 from hylo_eval.traces.reader import read_trace
@@ -137,14 +138,18 @@ class _TraceReader:
         path = self._run.path / sample.trace
         if Path(sample.trace).parts[:-1] != ("episodes",) or not path.resolve().is_relative_to(self._run.path):
             return None, [f"names the trace {sample.trace!r}, which is not in its folder"]
+        changed_grades: list[str] = []
         try:
             trace = read_trace(path, by_column=True)
+        except BrokenChain as broken:
+            trace, changed_grades = broken.trace, [broken.words]
         except TraceError as error:
             return None, [
                 f"has an unreadable trace: {path.name}{f':{error.line}' if error.line else ''}: {error.reason}"
             ]
         self._scores = score_trace(self._scorers, trace, trace.instance)
-        return trace, [f"has a trace that does not match: {path.name}: {text}" for text in self._wrong(sample, trace)]
+        wrong = [*self._wrong(sample, trace), *changed_grades]
+        return trace, [f"has a trace that does not match: {path.name}: {text}" for text in wrong]
 
     def outcome(self, sample: Sample, trace: EpisodeTrace) -> EpisodeOutcome:
         """What the trace says; scorers that are not ours are taken from the log, their reasons from the status."""

@@ -427,6 +427,20 @@ def test_a_lost_or_changed_trace_is_abstained_from(tmp_path: Path) -> None:
     assert (summary.n_scored, summary.abstained, result.exit_code) == (2, {"trace_unreadable": 2}, 3)
 
 
+def test_a_grade_that_names_other_bytes_is_abstained_from(tmp_path: Path) -> None:
+    """The episode's own digest is right; what follows its end was not appended by a grader."""
+    grade = b'{"type":"grade","grader":"person","value":1.0,"prev_sha256":"sha256:0"}\n'
+    paths: list[Path] = []
+
+    def finished(episode: Any) -> None:
+        paths.append(episode.result.path)
+        if len(paths) == 1:
+            paths[0].write_bytes(paths[0].read_bytes() + grade)
+
+    result = run(tmp_path, finished=finished)
+    assert result.summaries["success"].abstained == {"trace_unreadable": 1}
+
+
 def test_a_run_that_breaks_keeps_the_log_of_what_is_finished(tmp_path: Path) -> None:
     """A folder that is gone ends the run with its error; the episodes before it are scored."""
 

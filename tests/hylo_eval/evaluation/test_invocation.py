@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,16 @@ def test_a_run_that_is_none_is_refused_with_one_that_is(tmp_path: Path) -> None:
         resumed({**options, "resume": "mien"}, set())
     with pytest.raises(EvalError, match="name two runs"):
         resumed({**options, "run_id": "other"}, {"run_id"})
+
+
+@pytest.mark.parametrize("folder", ["{root}/not/there", "not/there", "../mine", "{root}/mine/manifest.json"])
+def test_a_run_folder_that_is_not_there_is_called_a_folder(tmp_path: Path, folder: str) -> None:
+    """Nobody who names a folder is told about run ids; a file is none either."""
+    options = stored(tmp_path, invocation_of(CALLED))
+    named = folder.format(root=tmp_path)
+    with pytest.raises(EvalError, match=rf"^there is no run folder {re.escape(repr(named))}") as refused:
+        resumed({**options, "resume": named}, set())
+    assert "--run-id" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

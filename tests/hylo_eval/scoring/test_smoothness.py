@@ -96,3 +96,26 @@ def test_it_is_numpys_second_difference_and_blind_to_an_offset(actions: list[lis
     assert value == pytest.approx(np.sqrt(np.mean(np.diff(actions, n=2, axis=0) ** 2)), abs=1e-12)
     moved = [[entry + offset for entry in action] for action in actions]
     assert _root_mean_square(_second_differences(moved, (0, 1))) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [(1, 2, 2, 2), (2, 2, 1, 2), (2, 2, 2, 1), (2, 2, 2, 3), (2, 0, 2, 2)],
+    ids=lambda sizes: "-".join(map(str, sizes)),
+)
+def test_actions_of_different_sizes_have_no_difference(measured: Callable[..., Score], sizes: tuple[int, ...]) -> None:
+    """Neither the first entries of the longer ones nor an error is a measure; the step that differs is named."""
+    other = next(index for index, size in enumerate(sizes) if size != sizes[0])
+    entries = "1 entry" if sizes[other] == 1 else f"{sizes[other]} entries"
+    score = measured([[0.5] * size for size in sizes])
+    assert (score.value, score.metadata["reason"]) == (None, "not_applicable")
+    assert score.explanation == f"the action of step {other} has {entries}, that of step 0 has {sizes[0]}"
+
+
+@pytest.mark.parametrize("odd", [None, "0.5", True, {"x": 0.5}])
+def test_an_entry_that_is_no_number_is_not_recorded(measured: Callable[..., Score], odd: Any) -> None:
+    """A text that spells a number and a truth value included."""
+    for actions in ([[0.5], [odd], [0.5]], [0.5, odd, 0.5]):
+        score = measured(actions)
+        assert (score.value, score.metadata["reason"]) == (None, "not_recorded")
+        assert score.explanation == "the action of step 1 holds what is no number"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +17,9 @@ from hypothesis import strategies as st
 
 from hylo_core import ContractError, GradeEvent
 from hylo_eval import EvalError, TraceError, read_trace, run_episode
+from hylo_eval.traces.grade_chain import BrokenChain
 from hylo_eval.traces.grades import MAX_GRADE_BYTES, append_grade, check_grades
-from hylo_eval.traces.reader import parse_trace
+from hylo_eval.traces.reader import Digests, parse_trace
 from tests import strategies
 from tests.episodes import FunctionAgent, ScriptedEnv, instance, task
 
@@ -187,10 +189,45 @@ def test_grades_cannot_be_dropped_or_swapped(path: Path, data: bytes, kept: list
 def test_a_grade_without_a_digest_breaks_the_chain(path: Path, data: bytes) -> None:
     """The error names file and line, and says what was found."""
     path.write_bytes(data + json.dumps({"type": "grade", "grader": "person"}).encode() + b"\n")
-    assert len(read_trace(path).grades) == 1
+    assert len(read_trace(path, digests="none").grades) == 1
     with pytest.raises(TraceError, match=r"the grade names no digest") as refused:
         check_grades(path)
     assert refused.value.line == data.count(b"\n") + 1
+
+
+@pytest.mark.parametrize("by_column", [True, False])
+@pytest.mark.parametrize("digests", ["trace", "all"])
+@pytest.mark.parametrize("edited", [0, 1], ids=["an earlier grade", "the last grade's digest"])
+def test_reading_with_digests_follows_the_chain(
+    path: Path, data: bytes, edited: int, digests: Digests, by_column: bool
+) -> None:
+    """As the check does, with file and line; without digests nothing is hashed, and what stands there is read."""
+    for value in (0.25, 0.5):
+        append_grade(path, grade(value))
+    lines = path.read_bytes().splitlines(keepends=True)
+    place = len(lines) - 2 + edited
+    wrong = b'"prev_sha256":"sha256:%b"' % (b"0" * 64)
+    lines[place] = re.sub(rb'"prev_sha256":"[^"]*"', wrong, lines[place].replace(b'"value":0.5', b'"value":0.0'))
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(TraceError) as checked:
+        check_grades(path)
+    with pytest.raises(BrokenChain) as refused:
+        read_trace(path, digests=digests, by_column=by_column)
+    expected = sha256(b"".join(lines[:place]))
+    assert refused.value.reason == f"the grade names sha256:{'0' * 64}, but the bytes before it have {expected}"
+    assert (refused.value.path, refused.value.line) == (path, place + 1)
+    assert str(checked.value) == str(refused.value)
+    assert refused.value.trace.trace_sha256 == sha256(data)
+    assert len(refused.value.trace.grades) == len(read_trace(path, digests="none").grades) == 2
+    with pytest.raises(BrokenChain):
+        append_grade(path, grade())
+
+
+def test_what_no_chain_shows(path: Path) -> None:
+    """The last grade's own content: nothing that follows it names its bytes."""
+    append_grade(path, grade(0.5))
+    path.write_bytes(path.read_bytes().replace(b'"value":0.5', b'"value":1.0'))
+    assert [event.value for event in check_grades(path)] == [1.0]
 
 
 def test_a_carriage_return_between_members_is_no_line(path: Path, data: bytes) -> None:

@@ -336,12 +336,15 @@ def test_a_step_where_none_belongs_is_refused_however_it_is_read(data: bytes, di
 
 
 @pytest.mark.parametrize("by_column", [True, False])
-@pytest.mark.parametrize("after", [b"", b'{"type":"grade","grader":"a"}\n' * 2, b'{"type":"grade","grader":"a"}\n{"ty'])
-def test_the_digest_of_a_trace_ends_with_its_end_event(data: bytes, after: bytes, by_column: bool) -> None:
+@pytest.mark.parametrize(("grades", "after"), [(0, b""), (2, b""), (1, b'{"ty')])
+def test_the_digest_of_a_trace_ends_with_its_end_event(data: bytes, grades: int, after: bytes, by_column: bool) -> None:
     """Grades and what is torn behind them come after it."""
-    trace = parse_trace(data + after, digests="trace", by_column=by_column)
+    before, grade = data, b'{"type":"grade","grader":"a","prev_sha256":"%b"}\n'
+    for _ in range(grades):
+        before += grade % f"sha256:{hashlib.sha256(before).hexdigest()}".encode()
+    trace = parse_trace(before + after, digests="trace", by_column=by_column)
     assert trace.trace_sha256 == f"sha256:{hashlib.sha256(data).hexdigest()}"
-    assert len(trace.grades) == after.count(b"\n")
+    assert (len(trace.grades), trace.torn) == (grades, bool(after))
 
 
 def drop(index: int) -> Callable[[list[dict[str, Any]]], None]:
