@@ -7,13 +7,11 @@ def main() -> None:
     """The console script ``hylo-eval``."""
     import signal
 
-    # SIGTERM ends like SIGINT, with 130; a run that has begun has its own handler.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Whoever started us may ignore it, and then nobody is told how a process of ours ended.
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         # SIGTERM ends like SIGINT, with 130; a run that has begun has its own handler.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # Whoever started us may ignore it, and then nobody is told how a process of ours ended.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         from hylo_eval.cli.group import run
         from hylo_eval.cli.streams import let_readers_leave
 
