@@ -34,8 +34,8 @@ def export(**options: Any) -> int:
 
     Nothing is written over.
     """
-    from hylo_eval.compare.words import counted
     from hylo_eval.exchange.source import load_source, write_new
+    from hylo_eval.numerals import counted
     from hylo_eval.traces.finding import find_run
 
     form, output = options["form"], options["output"]
@@ -79,8 +79,8 @@ def _encode(source: ExportSource, form: str, output: Path) -> bytes:
 
 
 def _export_lerobot(source: ExportSource, output: Path, fps: float | None) -> None:
-    from hylo_eval.compare.words import counted
     from hylo_eval.exchange.lerobot import export_lerobot
+    from hylo_eval.numerals import counted
 
     done = export_lerobot(source, output, fps=fps)
     out = console()

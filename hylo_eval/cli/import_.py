@@ -18,9 +18,9 @@ from hylo_eval.cli.terminal import console, printable_line
 @run_root_option_that_says("Where run folders go.")
 def import_(*, log: Path, form: str, run_id: str | None, run_root: Path) -> int:
     """Make a run folder of the LOG of another tool, for ls, show, compare and export. It has no traces."""
-    from hylo_eval.compare.words import counted
     from hylo_eval.exchange.imported_run import write_imported
     from hylo_eval.exchange.inspect_robots_import import read_inspect_robots
+    from hylo_eval.numerals import counted
 
     found = read_inspect_robots(log)
     name = run_id or f"{re.sub(r'[^A-Za-z0-9._-]+', '-', found.run_id).strip('-.')[:100] or 'log'}-imported"

@@ -29,7 +29,7 @@ def index(*, rebuild: bool, run_root: Path, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps({"index": str(path), **attrs.asdict(done)}, indent=2))
         return 0
-    from hylo_eval.compare.words import counted
+    from hylo_eval.numerals import counted
 
     broken = f", {done.n_broken} of them broken (hylo-eval ls --status broken)" if done.n_broken else ""
     records = f", {counted(done.n_comparisons, 'comparison')}" if done.n_comparisons else ""

@@ -77,7 +77,7 @@ def _print_missing(merged: Merged) -> None:
 
     if not merged.missing:
         return
-    from hylo_eval.compare.words import counted
+    from hylo_eval.numerals import counted
 
     out, run = console(), merged.result.run
     count = sum(len(item.keys) for item in merged.missing)

@@ -64,7 +64,7 @@ def select(**options: Any) -> int:
 
 def _sentences(selection: Selection, record: str) -> Iterator[str]:
     from hylo_eval.compare.agent_labels import agent_labels
-    from hylo_eval.compare.words import counted
+    from hylo_eval.numerals import counted
 
     runs, chosen = selection.ranked.runs, selection.chosen
     if selection.excluded:

@@ -49,7 +49,7 @@ def show(*, name: str, in_run: str | None, run_root: Path, as_json: bool) -> int
 
 
 def _show_run(run: RunFolder, *, as_json: bool) -> int:
-    from hylo_eval.compare.words import counted
+    from hylo_eval.numerals import counted
     from hylo_eval.run_index.comparisons import comparisons_of
     from hylo_eval.run_index.folders import commonest_errors, planned_episodes, read_run
     from hylo_eval.traces.finding import refuse_no_remains
@@ -88,7 +88,7 @@ def _show_run(run: RunFolder, *, as_json: bool) -> int:
 
 def _print_rest(found: FoundRun) -> None:
     """What a run that is not whole still lacks, and what makes it whole."""
-    from hylo_eval.compare.words import counted
+    from hylo_eval.numerals import counted
     from hylo_eval.run_index.folders import planned_episodes
 
     if not (fix := _to_finish(found)):
@@ -108,7 +108,7 @@ def _to_finish(found: FoundRun) -> str:
 
 
 def _show_comparison(path: Path, *, as_json: bool) -> int:
-    from hylo_eval.compare.words import counted
+    from hylo_eval.numerals import counted
     from hylo_eval.run_index.comparisons import comparison_row, comparison_run_rows, read_comparison, rule_words
 
     found = read_comparison(path)

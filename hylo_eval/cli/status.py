@@ -106,10 +106,10 @@ def _look(run: RunFolder, seconds: float, show: Callable[[RunStatus], None]) -> 
 
 
 def _clean(found: RunStatus, *, quiet: bool) -> None:
-    from hylo_eval.compare.words import counted
     from hylo_eval.evaluation.activity import sweep
     from hylo_eval.evaluation.orphans import remove
     from hylo_eval.evaluation.status import refuse_cleaning
+    from hylo_eval.numerals import counted
     from hylo_eval.queue import Machine
 
     refuse_cleaning(found, Machine())

@@ -16,7 +16,7 @@ from hylo_eval.compare.mcnemar import exact_mcnemar
 from hylo_eval.compare.power import minimal_detectable_effect
 from hylo_eval.compare.tango import tango_interval
 from hylo_eval.compare.tipping import TippingPoint, tipping_of_groups, tipping_point
-from hylo_eval.compare.words import counted
+from hylo_eval.numerals import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

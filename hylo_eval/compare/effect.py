@@ -14,7 +14,7 @@ from hylo_eval.compare.mcnemar import (
 from hylo_eval.compare.power import minimal_detectable_effect
 from hylo_eval.compare.table import AGENT_ERROR, PairTable
 from hylo_eval.compare.tango import Interval, tango_interval
-from hylo_eval.compare.words import counted
+from hylo_eval.numerals import counted
 
 
 @attrs.frozen(kw_only=True)

@@ -9,8 +9,7 @@ import attrs
 
 from hylo_eval.compare.agent_labels import NamedAgent
 from hylo_eval.compare.selection import expected_best_of_equal
-from hylo_eval.compare.words import counted
-from hylo_eval.numerals import are
+from hylo_eval.numerals import are, counted
 
 COMPARISON_SCHEMA: Final = "hylo.comparison/v0.1"
 

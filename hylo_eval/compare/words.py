@@ -1,13 +1,9 @@
-"""Counts and digests as sentences have them."""
+"""Digests, and changed traces, as sentences have them."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
-
-from hylo_eval.numerals import counted
-
-__all__ = ["counted", "not_as_recorded", "short_digests"]
 
 _DIGEST: Final = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{52}\b")
 

@@ -13,8 +13,8 @@ from hylo_eval.compare.breakdown import task_of
 from hylo_eval.compare.evidence import PairedEvidence
 from hylo_eval.compare.summary import BinarySummary
 from hylo_eval.compare.tango import tango_interval
-from hylo_eval.compare.words import counted
 from hylo_eval.errors import EvalError
+from hylo_eval.numerals import counted
 from hylo_eval.report.drawing import Circle, Drawing, Label, Line, Rectangle, Shape
 from hylo_eval.report.text import p_value, points
 

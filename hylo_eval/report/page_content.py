@@ -9,7 +9,8 @@ import attrs
 
 from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.summary import KNOWN_METRICS
-from hylo_eval.compare.words import counted, not_as_recorded
+from hylo_eval.compare.words import not_as_recorded
+from hylo_eval.numerals import counted
 from hylo_eval.report import charts
 from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
 from hylo_eval.report.text import number, printable_line, repeated_words

@@ -21,7 +21,7 @@ from hylo_eval.compare.replicated import ReplicatedComparison
 from hylo_eval.compare.replicates import VarianceSplit
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.tango import Interval
-from hylo_eval.compare.words import counted
+from hylo_eval.numerals import counted
 from hylo_eval.report.text import number, p_value, percent, points, reasons
 
 

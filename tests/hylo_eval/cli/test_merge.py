@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from hylo_eval import read_evallog
-from hylo_eval.compare.words import counted
+from hylo_eval.numerals import counted
 
 RUN = ("run", "reach_fixed", "--agent", "reach-scripted", "--episodes", "5", "--workers", "0", "--scorer", "success")
 

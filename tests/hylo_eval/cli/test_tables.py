@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from io import StringIO
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from hylo_eval.cli.tables import draw_table, print_table, shortened_widths, table_columns
+from tests.hylo_eval.cli.screens import lines, screen
 
 HEADERS = ("run", "wins", "p", "why")
 ROWS = [
@@ -21,23 +18,6 @@ NUMBERS = ("wins", "p")
 
 words = st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=30)
 texts = st.lists(words, max_size=6).map(" ".join)
-
-
-def screen(width: int, *, terminal: bool = True) -> Console:
-    return Console(
-        file=StringIO(),
-        width=width,
-        force_terminal=terminal,
-        no_color=True,
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
-
-
-def lines(out: Console) -> list[str]:
-    """What was printed, without the escape codes of bold headers."""
-    return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in out.file.getvalue().splitlines()]
 
 
 @given(st.lists(st.tuples(texts, texts, texts, texts), min_size=1, max_size=4), st.integers(10, 200))

@@ -1,11 +1,8 @@
 """What goes to a terminal fits it; what goes elsewhere is one line each."""
 
-from io import StringIO
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from hylo_core import Score
 from hylo_eval.cli.terminal import (
@@ -17,25 +14,7 @@ from hylo_eval.cli.terminal import (
     printable_line,
 )
 from hylo_eval.scoring.aggregate import summarise
-
-
-def screen(width: int, *, terminal: bool = True) -> Console:
-    return Console(
-        file=StringIO(),
-        width=width,
-        force_terminal=terminal,
-        no_color=True,
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
-
-
-def lines(out: Console) -> list[str]:
-    """What was printed, without the escape codes of bold headers."""
-    import re
-
-    return [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in out.file.getvalue().splitlines()]
+from tests.hylo_eval.cli.screens import lines, screen
 
 
 @given(st.text())

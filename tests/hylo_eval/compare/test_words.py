@@ -2,7 +2,8 @@
 
 from hylo_eval.compare.effect import attainability
 from hylo_eval.compare.pairing import PairTable
-from hylo_eval.compare.words import counted, not_as_recorded
+from hylo_eval.compare.words import not_as_recorded
+from hylo_eval.numerals import counted
 
 
 def test_one_is_singular_and_everything_else_plural():
