@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from hylo_eval.verify.candidate import is_unanswered
 from hylo_eval.verify.file_ops.reading import (
@@ -38,12 +38,14 @@ if TYPE_CHECKING:
     from hylo_eval.verify.specs.execution import ExecutionSpec
 
 
-class TestsFolder(NamedTuple):
-    """The task's own files, read from the tests directory."""
+class TestsFolder:
+    """The task's own files, each read from the tests directory once."""
 
     __test__ = False  # the name begins like a test class, and is none
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path: Final = path
+        self._contents: dict[str, bytes] = {}
 
     def read(self, path: str) -> bytes:
         """The content of a file of the task.
@@ -51,6 +53,11 @@ class TestsFolder(NamedTuple):
         Raises:
             InvalidTask: It does not exist, leaves the folder, is no regular file or is larger than 64 MiB.
         """
+        if path not in self._contents:
+            self._contents[path] = self._content(path)
+        return self._contents[path]
+
+    def _content(self, path: str) -> bytes:
         found = resource_file(self.path, path, what="the task's file")
         try:
             with found.open("rb") as file:

@@ -54,20 +54,25 @@ def prepare() -> None:
             vars(module)["parse_expr"] = guarded
 
 
-def check_entry(dataset: str, params: dict[str, Any] | None, entry: dict[str, Any]) -> None:
+def check_entry(dataset: str, params: dict[str, Any] | None, entry: dict[str, Any]) -> float | None:
     """Configure the data set and score the entry's own answer, so that later failures are the candidate's.
+
+    Returns:
+        The score of that answer; None if the entry has none, which not every data set needs.
 
     Raises:
         InvalidTask: The data set is unknown, refuses its configuration, or cannot score its own answer.
     """
     answer = entry["answer"]
     try:
-        score(dataset, params, entry, answer if isinstance(answer, str) else "")
+        own_score = score(dataset, params, entry, answer if isinstance(answer, str) else "")
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(answer, str):
             raise InvalidTask(
                 f"data set {dataset} cannot score its own answer: {type(error).__name__}: {error}"
             ) from error
+        return None
+    return own_score if isinstance(answer, str) else None
 
 
 def score_answer(dataset: str, params: dict[str, Any] | None, entry: dict[str, Any], answer: str) -> float:

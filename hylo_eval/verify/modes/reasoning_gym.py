@@ -7,7 +7,8 @@ data sets give partial credit.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from hylo_eval.verify.bounded_call import BoundedCallError, BoundedFailure, call_bounded
 from hylo_eval.verify.json_prefix import decode_value
@@ -107,9 +108,23 @@ def _without_emphasis(text: str) -> str:
     return text
 
 
-def _json_object(resources: Resources, path: str, what: str) -> dict[str, Any]:
+class _Task(NamedTuple):
+    """A generated task that can be scored.
+
+    Attributes:
+        entry: What the data set generated.
+        params: The configuration of the data set; None for its defaults.
+        own_score: What its own answer scores; None where it has none, or none that its data set reads.
+    """
+
+    entry: dict[str, Any]
+    params: dict[str, Any] | None
+    own_score: float | None
+
+
+def _json_object(content: bytes, path: str, what: str) -> dict[str, Any]:
     try:
-        value = decode_value(resources.read(path).decode())
+        value = decode_value(content.decode())
     except ValueError as error:  # a UnicodeDecodeError is one too
         raise InvalidTask(f"the {what} file {path} is not JSON: {error}") from error
     if not isinstance(value, dict):
@@ -117,32 +132,41 @@ def _json_object(resources: Resources, path: str, what: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _task(spec: ReasoningGymSpec, resources: Resources) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    entry = _json_object(resources, spec.entry, "entry")
-    check_entry_form(spec.dataset, entry)
-    params = None if spec.params is None else _json_object(resources, spec.params, "params")
-    return entry, params
+def _task(spec: ReasoningGymSpec, resources: Resources) -> _Task:
+    params = None if spec.params is None else (spec.params, resources.read(spec.params))
+    return _checked_task(spec.dataset, (spec.entry, resources.read(spec.entry)), params)
+
+
+@lru_cache(maxsize=256)
+def _checked_task(dataset: str, entry_file: tuple[str, bytes], params_file: tuple[str, bytes] | None) -> _Task:
+    """The task of two files, a path and a content each; that it can be scored is found out once for its answers."""
+    entry = _json_object(entry_file[1], entry_file[0], "entry")
+    check_entry_form(dataset, entry)
+    params = None if params_file is None else _json_object(params_file[1], params_file[0], "params")
+    try:
+        own_score = call_bounded(f"{_CHILD}:check_entry", dataset, params, entry, timeout_seconds=CHECK_SECONDS)
+    except BoundedCallError as error:
+        if error.failure in {BoundedFailure.ERROR, BoundedFailure.DEADLINE}:
+            raise InvalidTask(f"data set {dataset} cannot score its own answer: {error}") from error
+        raise GradingInfraError(f"the scorer of {dataset} ended: {error}") from error
+    return _Task(entry, params, own_score)
 
 
 def _check_task(spec: ReasoningGymSpec, resources: Resources) -> None:
-    entry, params = _task(spec, resources)
-    try:
-        call_bounded(f"{_CHILD}:check_entry", spec.dataset, params, entry, timeout_seconds=CHECK_SECONDS)
-    except BoundedCallError as error:
-        if error.failure in {BoundedFailure.ERROR, BoundedFailure.DEADLINE}:
-            raise InvalidTask(f"data set {spec.dataset} cannot score its own answer: {error}") from error
-        raise GradingInfraError(f"the scorer of {spec.dataset} ended: {error}") from error
+    _task(spec, resources)
 
 
 def _grade(spec: ReasoningGymSpec, text: str, resources: Resources) -> Reward:
-    entry, params = _task(spec, resources)
+    task = _task(spec, resources)
     answer = markdown_answer(text)
+    if task.own_score is not None and answer == task.entry["answer"]:
+        return _verdict(spec, answer, task.own_score)
     try:
         result = call_bounded(
-            f"{_CHILD}:score_answer", spec.dataset, params, entry, answer, timeout_seconds=SCORING_SECONDS
+            f"{_CHILD}:score_answer", spec.dataset, task.params, task.entry, answer, timeout_seconds=SCORING_SECONDS
         )
     except BoundedCallError as error:
-        # The same scorer has just scored the entry's own answer, so the failure is this answer's doing.
+        # The same scorer has scored the entry's own answer, so the failure is this answer's doing.
         shown = {"dataset": spec.dataset, "answer": answer[:_DETAIL_CHARACTERS]}
         return zero(f"scorer_{error.failure}", error=str(error)[:_DETAIL_CHARACTERS], **shown)
     return _verdict(spec, answer, float(result))

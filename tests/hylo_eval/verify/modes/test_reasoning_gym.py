@@ -61,6 +61,25 @@ def test_the_data_sets_own_scorer_decides(text, reward):
     assert verdict == grade_reasoning_gym_candidate(SPEC, ENTRY, text)
 
 
+def test_the_entrys_own_answer_is_scored_once(monkeypatch):
+    """The check scores it, so the same answer needs no process after that; another answer does."""
+    entry = ENTRY | {"question": "Twelve and thirty?"}
+    GRADER.check_task(SPEC, resources(entry))
+    monkeypatch.setattr(mode, "call_bounded", lambda *_, **__: pytest.fail("a process was asked"))
+    assert GRADER.grade_output(SPEC, "# Answer\n42", resources(entry)).reward == 1.0
+    with pytest.raises(pytest.fail.Exception, match="asked"):
+        GRADER.grade_output(SPEC, "41", resources(entry))
+
+
+def test_an_answer_that_the_data_set_rates_low_keeps_that_score():
+    """The entry's own answer is no 1.0 by being the entry's: what the scorer gives it is what it earns."""
+    spec = ReasoningGymSpec(dataset="countdown")
+    entry = entry_of("countdown", "9 + 8", numbers=[9, 8], target=18)
+    verdict = file_grade(spec, entry, "9 + 8")
+    assert 0.0 < verdict.reward < 1.0
+    assert verdict == grade_reasoning_gym_candidate(spec, entry, "9 + 8")
+
+
 def test_partial_credit_is_kept():
     """An answer of the right form that is wrong earns the little that the scorer gives."""
     spec = ReasoningGymSpec(dataset="prime_factorization")
@@ -194,7 +213,7 @@ def test_a_missing_library_is_an_infrastructure_failure(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     close_bounded_calls()
     with pytest.raises(GradingInfraError, match=r"pip install 'hylo-eval\[reasoning-gym\]'"):
-        GRADER.check_task(SPEC, resources(ENTRY))
+        GRADER.check_task(SPEC, resources(ENTRY | {"question": "What are 12 and 30?"}))  # not checked before
     close_bounded_calls()
     monkeypatch.setitem(sys.modules, "reasoning_gym", None)
     with pytest.raises(GradingInfraError, match=r"hylo-eval\[reasoning-gym\]"):
