@@ -54,8 +54,8 @@ def _has_link(folder: Path, components: Sequence[str]) -> bool:
     Raises:
         OSError: The path names nothing.
     """
+    folder.stat()
     place = str(folder)
-    os.stat(place)
     for component in components:
         place = f"{place}{os.sep}{component}"
         if stat.S_ISLNK(os.lstat(place).st_mode):

@@ -34,7 +34,7 @@ def check_constraints(constraints: Sequence[Constraint]) -> None:
     Raises:
         InvalidTask: A name is unknown; the message lists every such name.
     """
-    unknown = sorted({constraint.name for constraint in constraints} - CHECKS.keys())
+    unknown = sorted({constraint.name for constraint in constraints if constraint.name not in CHECKS})
     if unknown:
         close = difflib.get_close_matches(unknown[0][:100], CHECKS, n=1)
         suggestion = f"; did you mean {close[0]!r}?" if close else ""

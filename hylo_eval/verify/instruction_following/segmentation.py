@@ -6,6 +6,7 @@ Rough on purpose: these are the contract's rules, written for English prose. Eve
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z0-9'\-]+")
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+")
@@ -34,11 +35,17 @@ def paragraphs(text: str) -> list[str]:
 
 def count_keyword(text: str, keyword: str) -> int:
     """How often a keyword occurs between word boundaries, ignoring case."""
-    return sum(1 for _ in re.finditer(rf"\b{re.escape(keyword)}\b", text, re.IGNORECASE))
+    return sum(1 for _ in _whole(keyword).finditer(text))
 
 
 def has_keyword(text: str, keyword: str, *, word_boundary: bool) -> bool:
     """Whether a keyword occurs, anywhere or between word boundaries, ignoring case."""
     if not word_boundary:
         return keyword.lower() in text.lower()
-    return re.search(rf"\b{re.escape(keyword)}\b", text, re.IGNORECASE) is not None
+    return _whole(keyword).search(text) is not None
+
+
+@lru_cache(maxsize=512)
+def _whole(keyword: str) -> re.Pattern[str]:
+    """A keyword between word boundaries, in either case."""
+    return re.compile(rf"\b{re.escape(keyword)}\b", re.IGNORECASE)
