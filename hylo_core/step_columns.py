@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, TypeVar, cast, overload
 
-if TYPE_CHECKING:
-    from hylo_core.trace import StepEvent
+StepT = TypeVar("StepT")
 
 
-class ColumnSteps(Sequence["StepEvent"]):
+class ColumnSteps(Sequence[StepT]):
     """Steps whose short members are at hand as columns, and which are read whole when somebody asks for one of them.
 
     Args:
@@ -19,10 +18,10 @@ class ColumnSteps(Sequence["StepEvent"]):
 
     __slots__ = ("_columns", "_read", "_whole")
 
-    def __init__(self, columns: Mapping[str, Sequence[Any]], read: Callable[[], tuple[StepEvent, ...]]) -> None:
+    def __init__(self, columns: Mapping[str, Sequence[Any]], read: Callable[[], tuple[StepT, ...]]) -> None:
         self._columns = columns
         self._read = read
-        self._whole: tuple[StepEvent, ...] | None = None
+        self._whole: tuple[StepT, ...] | None = None
 
     def column(self, name: str) -> Sequence[Any]:
         """One member of every step; see :meth:`hylo_core.trace.EpisodeTrace.column`."""
@@ -30,7 +29,7 @@ class ColumnSteps(Sequence["StepEvent"]):
         return [getattr(step, name) for step in self.whole] if found is None else found
 
     @property
-    def whole(self) -> tuple[StepEvent, ...]:
+    def whole(self) -> tuple[StepT, ...]:
         """The steps themselves."""
         if self._whole is None:
             self._whole = self._read()
@@ -40,19 +39,18 @@ class ColumnSteps(Sequence["StepEvent"]):
         return len(next(iter(self._columns.values())))
 
     @overload
-    def __getitem__(self, index: int) -> StepEvent: ...
+    def __getitem__(self, index: int) -> StepT: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[StepEvent, ...]: ...
-    def __getitem__(self, index: int | slice) -> StepEvent | tuple[StepEvent, ...]:
+    def __getitem__(self, index: slice) -> tuple[StepT, ...]: ...
+    def __getitem__(self, index: int | slice) -> StepT | tuple[StepT, ...]:
         return self.whole[index]
 
-    def __iter__(self) -> Iterator[StepEvent]:
+    def __iter__(self) -> Iterator[StepT]:
         return iter(self.whole)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, ColumnSteps):
-            other = other.whole
-        return self.whole == other if isinstance(other, tuple) else NotImplemented
+        steps = cast("ColumnSteps[Any]", other).whole if isinstance(other, ColumnSteps) else other
+        return self.whole == steps if isinstance(steps, tuple) else NotImplemented
 
     __hash__ = None  # pyright: ignore[reportAssignmentType] - as the steps themselves: they hold dicts
 

@@ -1,18 +1,14 @@
 """Families that run in an interpreter of their own: what that is, and what of the family works in it.
 
-The second is found out over there, by this module run in that interpreter; its answer goes to a descriptor of its own.
+The second is found out over there, by :mod:`hylo_eval.doctor.family_examination` run in that interpreter.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 import tempfile
 from collections.abc import Mapping
 from typing import Any, Final, cast
-
-import attrs
 
 from hylo_eval.child import run_child
 from hylo_eval.doctor.findings import Finding
@@ -25,6 +21,7 @@ DEADLINE_SECONDS: Final = 300.0
 """Longer than what the examination of one family waits for."""
 
 _MAX_ANSWER_BYTES: Final = 1024 * 1024
+_OVER_THERE: Final = "hylo_eval.doctor.family_examination"
 
 
 def other_interpreters() -> tuple[dict[str, Registered], tuple[Finding, ...]]:
@@ -52,7 +49,7 @@ def interpreter_findings(entry: Registered, environment: Mapping[str, str]) -> t
 
 def _findings_there(entry: Registered, environment: Mapping[str, str]) -> tuple[Finding, ...]:
     with tempfile.TemporaryFile() as answer:
-        command = [entry.python, *(["-P"] if safe_path() else []), "-m", __name__, entry.name, str(answer.fileno())]
+        command = [entry.python, *(["-P"] if safe_path() else []), "-m", _OVER_THERE, entry.name, str(answer.fileno())]
         outcome = run_child(
             command,
             deadline_seconds=DEADLINE_SECONDS,
@@ -68,16 +65,3 @@ def _findings_there(entry: Registered, environment: Mapping[str, str]) -> tuple[
         except (ValueError, TypeError):
             pass
     return (Finding(check=entry.name, outcome="broken", text=f"could not be examined there: {outcome.reason}"),)
-
-
-def main(name: str, answer: int) -> None:
-    """Examine a family in this interpreter and write the findings as JSON."""
-    from hylo_eval.doctor.examination import examine_family
-
-    findings = examine_family(name, os.environ)
-    with os.fdopen(answer, "wb") as stream:
-        stream.write(json.dumps([attrs.asdict(finding) for finding in findings]).encode())
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))

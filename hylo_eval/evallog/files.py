@@ -18,7 +18,7 @@ from hylo_core.errors import ContractError, SchemaError
 from hylo_core.schema import EVALLOG_SCHEMA, EVALLOG_V01, migrate
 from hylo_core.score import Score
 from hylo_eval.errors import EvalError
-from hylo_eval.evallog import v01
+from hylo_eval.evallog import v01_records
 from hylo_eval.evallog.consistency import refuse_contradictions
 from hylo_eval.evallog.document import parse_object, read_bytes
 from hylo_eval.evallog.v02 import EvalLog, LoggedState, LogHeader, Sample
@@ -84,7 +84,7 @@ def _parse(data: bytes, path: Path) -> EvalLog:
     members = parse_object(data, path)
     if members.get("version") == EVALLOG_V01:
         del members["version"]
-        flat = v01.EvalLog.from_dict(members, source=str(path))
+        flat = v01_records.EvalLog.from_dict(members, source=str(path))
         return EvalLog.from_dict(migrate(flat.to_dict(), EVALLOG_V01, EVALLOG_SCHEMA), source=str(path))
     return EvalLog.from_dict(_current(members, path), source=str(path))
 

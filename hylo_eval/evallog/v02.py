@@ -28,7 +28,7 @@ from hylo_core.contract import (
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, freeze_mapping
 from hylo_core.score import Score
-from hylo_eval.evallog.v01 import LoggedAgent, LoggedBenchmark
+from hylo_eval.evallog.parties import LoggedAgent, LoggedBenchmark
 
 STATUSES = ("complete", "partial", "unknown")
 """Whether every planned instance has an outcome; ``unknown`` in a log that came from v0.1."""

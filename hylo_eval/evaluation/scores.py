@@ -15,7 +15,7 @@ from hylo_core.trace import AgentInfo
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.building import LogBuilder
 from hylo_eval.evallog.facts import EpisodeFacts, episode_facts
-from hylo_eval.evallog.v01 import LoggedAgent, LoggedBenchmark
+from hylo_eval.evallog.parties import LoggedAgent, LoggedBenchmark
 from hylo_eval.evallog.v02 import EvalLog, EvalSpec, Sample
 from hylo_eval.evaluation.recorded_trace import read_recorded
 from hylo_eval.evaluation.scorer_refs import declare

@@ -21,7 +21,7 @@ from hylo_eval.evallog.building import LogBuilder
 from hylo_eval.evallog.consistency import Contradiction, LogContradiction, find_contradictions
 from hylo_eval.evallog.document import parse_object, read_bytes
 from hylo_eval.evallog.facts import EpisodeFacts
-from hylo_eval.evallog.v01 import LoggedAgent, LoggedBenchmark
+from hylo_eval.evallog.parties import LoggedAgent, LoggedBenchmark
 from hylo_eval.evallog.v02 import EvalLog, EvalSpec, Sample, ScorerDeclaration
 from hylo_eval.exchange.inspect_robots import EXTENSION, LOG_VERSION
 from hylo_eval.exchange.inspect_robots_check import exported_contradictions, foreign_contradictions

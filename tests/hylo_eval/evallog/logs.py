@@ -10,7 +10,7 @@ from hylo_core import Score
 from hylo_core.canonical import digest
 from hylo_eval.evallog.building import LogBuilder
 from hylo_eval.evallog.facts import EpisodeFacts
-from hylo_eval.evallog.v01 import LoggedAgent, LoggedBenchmark
+from hylo_eval.evallog.parties import LoggedAgent, LoggedBenchmark
 from hylo_eval.evallog.v02 import EvalLog, EvalSpec, LoggedState, Sample, ScorerDeclaration
 
 SUCCESS = ScorerDeclaration(ref="hylo_eval.scoring.success:Success", binary=True, unit="")
