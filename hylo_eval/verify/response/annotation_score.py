@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import attrs
 
@@ -36,8 +36,7 @@ class AnnotationScore:
     details: Mapping[str, float] = attrs.field(factory=dict[str, float])
 
 
-@attrs.frozen
-class _Match:
+class _Match(NamedTuple):
     """Reward, number of assigned pairs, and their mean similarity."""
 
     reward: float

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
-
-import attrs
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from hylo_eval.verify.response.contracts import TRACE_ANNOTATION_LOG_TYPES
 
@@ -38,8 +36,7 @@ _FLAGS = (
 )
 
 
-@attrs.frozen
-class Rewards:
+class Rewards(NamedTuple):
     """The task reward, and the overall reward after the format blend; both in [0, 1]."""
 
     task: float

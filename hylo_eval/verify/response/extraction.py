@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-import attrs
+from typing import TYPE_CHECKING, NamedTuple
 
 from hylo_eval.verify.response.answer import answer_text
 from hylo_eval.verify.response.final_object import ResponseReader, evaluate_format
@@ -17,8 +15,7 @@ if TYPE_CHECKING:
     from hylo_eval.verify.response.final_object import TraceResponseFormat
 
 
-@attrs.frozen
-class TracePrediction:
+class TracePrediction(NamedTuple):
     """What a response predicts.
 
     Attributes:

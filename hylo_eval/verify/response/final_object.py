@@ -121,11 +121,14 @@ def _final_block(stripped: str, reader: ResponseReader) -> tuple[str | None, Map
     if opening < 0:
         return None, None
     last_content = block_content(stripped, opening, closing)
+    payload = reader.mapping(last_content)
+    if payload is not None:
+        return last_content, payload
     line_start = stripped.rfind("\n" + FENCE, 0, closing) + 1
-    for start in dict.fromkeys((opening, line_start, stripped.find(FENCE))):
-        if not stripped.startswith(FENCE, start) or start + len(FENCE) > closing:
+    for start in dict.fromkeys((line_start, stripped.find(FENCE))):
+        if start == opening or not stripped.startswith(FENCE, start) or start + len(FENCE) > closing:
             continue
-        content = last_content if start == opening else block_content(stripped, start, closing)
+        content = block_content(stripped, start, closing)
         payload = reader.mapping(content)
         if payload is not None:
             return content, payload

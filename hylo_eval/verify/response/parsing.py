@@ -55,7 +55,7 @@ _MANY_DIGITS = b"0" * 19
 
 
 def _decode_json(text: str) -> object:
-    """The JSON value of a text as Python's `json` reads it.
+    """The JSON value of a stripped text as Python's `json` reads it.
 
     orjson reads the same of what both accept, integers beyond 64 bits apart; what it refuses alone (NaN, lone
     surrogates, deep nesting) is left to `json`.
@@ -72,7 +72,10 @@ def _decode_json(text: str) -> object:
             pass
     # Text no longer than the limit cannot hold an integer beyond it; the plain decoder is faster.
     decoder = _SHORT_DECODER if len(text) <= _MAX_INT_DIGITS else _DECODER
-    return decoder.decode(text)
+    value, end = decoder.raw_decode(text)
+    if end < len(text):
+        raise ValueError("the value is followed by other text")
+    return value
 
 
 class LenientParser:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hylo_eval.verify.response.parsing import LenientParser
 
 _INPUT_KEYS = ("answer_gt", "annotation_gt", "reward_contract")
+_NO_ANNOTATION = AnnotationScore(0.0, "there is no annotation")
 
 
 @attrs.frozen
@@ -189,11 +190,12 @@ def score_trace_response_detailed(
     prediction = recover_prediction(reader, response_format)
     legacy = legacy_strict_scorer if options.answer_scoring == "legacy_strict" else None
     answer, answer_reason = _score_answer(prediction, response, truth, legacy, parser)
+    declared_type = annotation_type(annotation_gt)
     if prediction.annotation is None:
-        annotation = AnnotationScore(0.0, "there is no annotation")
+        annotation = _NO_ANNOTATION
     else:
         value = prediction.annotation
-        kind = ANNOTATION_KINDS.get(annotation_type(annotation_gt))
+        kind = ANNOTATION_KINDS.get(declared_type)
         if kind is not None:
             value = to_pixels(value, kind, coordinate_frame, image_size, parser)
         annotation = score_annotation(value, annotation_gt, reward_contract, half_life_px=half_life_px, parser=parser)
@@ -204,7 +206,7 @@ def score_trace_response_detailed(
         response_format,
         answer=answer,
         annotation=annotation,
-        annotation_type=annotation_type(annotation_gt),
+        annotation_type=declared_type,
         json_found=prediction.found,
     )
     reasons = [_format_reason(response_format, options), answer_reason]
