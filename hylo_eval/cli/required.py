@@ -9,7 +9,7 @@ import click
 
 _RUNS: Final = "hylo-eval ls"
 
-_LISTED_BY: Final[Mapping[str, str]] = {
+LISTED_BY: Final[Mapping[str, str]] = {
     "agent": "hylo-eval list agents",
     "benchmark": "hylo-eval list benchmarks",
     "candidate": _RUNS,
@@ -25,7 +25,7 @@ _LISTED_BY: Final[Mapping[str, str]] = {
 }
 """Name of a parameter, the same in every command that has it, to the command that lists what it may be."""
 
-_OF_ONE_COMMAND: Final[Mapping[tuple[str, str], str]] = {
+LISTED_BY_OF_ONE_COMMAND: Final[Mapping[tuple[str, str], str]] = {
     ("benchmark freeze", "name"): "hylo-eval list benchmarks",
     ("benchmark sample", "name"): "hylo-eval list providers",
     ("benchmark show", "name"): "hylo-eval list benchmarks",
@@ -58,4 +58,4 @@ def listing_of(error: click.ClickException) -> str:
     name = error.param.name or ""
     # The path begins with the program.
     command = error.ctx.command_path.partition(" ")[2]
-    return _OF_ONE_COMMAND.get((command, name)) or _LISTED_BY.get(name, "")
+    return LISTED_BY_OF_ONE_COMMAND.get((command, name)) or LISTED_BY.get(name, "")

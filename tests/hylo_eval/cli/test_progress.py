@@ -159,4 +159,4 @@ def test_a_notice_needs_no_terminal(capfd):
     display = RunDisplay(quiet=True)
     display.notice("stopping after this step")
     assert capfd.readouterr().err == "stopping after this step\n"
-    assert terminal.console(wrap=True).soft_wrap is False
+    assert terminal.console(redrawn=True).soft_wrap is False

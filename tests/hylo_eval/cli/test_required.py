@@ -6,7 +6,7 @@ import click
 import pytest
 
 from hylo_eval.cli.group import COMMANDS, cli
-from hylo_eval.cli.required import _LISTED_BY, _OF_ONE_COMMAND
+from hylo_eval.cli.required import LISTED_BY, LISTED_BY_OF_ONE_COMMAND
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_what_nothing_lists_is_refused_without_a_fix(hylo) -> None:
     assert hylo("verify").err.splitlines()[-1] == "Error: Missing argument 'SPEC'."
 
 
-@pytest.mark.parametrize("command", sorted({*_LISTED_BY.values(), *_OF_ONE_COMMAND.values()}))
+@pytest.mark.parametrize("command", sorted({*LISTED_BY.values(), *LISTED_BY_OF_ONE_COMMAND.values()}))
 def test_every_command_that_lists_is_one(command: str) -> None:
     """With its arguments."""
     _, name, *arguments = command.split()
@@ -55,5 +55,5 @@ def test_every_parameter_that_is_listed_is_one() -> None:
         if isinstance(command, click.Group):
             for inner, found in command.commands.items():
                 known |= {(f"{name} {inner}", parameter.name or "") for parameter in found.params}
-    assert set(_OF_ONE_COMMAND) <= known
-    assert set(_LISTED_BY) <= {parameter for _, parameter in known}
+    assert set(LISTED_BY_OF_ONE_COMMAND) <= known
+    assert set(LISTED_BY) <= {parameter for _, parameter in known}
