@@ -9,6 +9,7 @@ import pytest
 
 from hylo_eval import EvalError, read_evallog
 from hylo_eval.report.episode_detail import MAX_POINTS, describe_episode
+from hylo_eval.report.page_content import make_facts
 from hylo_eval.report.run_record import read_run
 from hylo_eval.report.run_summary import summarise_run
 from hylo_eval.traces.layout import RunFolder
@@ -71,6 +72,10 @@ def test_a_trace_that_is_not_the_one_on_record_counts_for_nothing(tmp_path: Path
         ("success", ""),
     ]
     assert (summary.success.mean, summary.success.n_scored, summary.contradictions) == (1.0, 1, 0)
+    # The log's own scores leave them out too, and say so.
+    logged = next(score for score in summary.scores if score.name == "success")
+    assert (logged.mean, logged.n_scored, logged.n_episodes, logged.n_changed) == (1.0, 1, 3, 2)
+    assert ("score success", ("1 (mean of 1 of 3 in the log; 2 left out, changed since)",)) in make_facts([summary])
     for episode in summary.changed:
         there = read_trace(episode.record.trace or "", digests="trace").trace_sha256
         assert recorded[episode.record.key] != there
