@@ -104,7 +104,7 @@ def text_width(text: str, size: int) -> float:
 
 
 def fitted_length(text: str, size: int, room: float) -> int:
-    """How many characters fit into so many units: an ellipsis and the end of a text, all of it where it fits, 2 at least."""
+    """How many characters fit into so many units: all, or at least two, an ellipsis and the end of the text."""
     if text_width(text, size) <= room:
         return len(text)
     left = room - size
