@@ -32,13 +32,13 @@ def mujoco_finding(
     unsuited = [name for name in _names(here) if name in wanted and not fits(package, wanted[name])]
     to_come = [name for name in _names(not_here) if name in wanted and not fits(package, wanted[name])]
     if unsuited:
-        asked = _listed([f"{name} takes {wanted[name].versions}" for name in unsuited])
+        verb = "takes" if len(unsuited) == 1 else "take"
         exchange = install_command(str(wanted[unsuited[0]]))
         return (
             Finding(
                 check=_MUJOCO,
                 outcome="warning",
-                text=f"{text}: {asked}; runs on two versions are not compared",
+                text=f"{text}: not what {_listed(unsuited)} {verb}; runs on two versions are not compared",
                 fix=f"{exchange}; or, to keep {package.version}: {_apart(unsuited)}",
             ),
         )
@@ -65,7 +65,7 @@ def _names(families: Sequence[Family]) -> list[str]:
 
 
 def _apart(names: Sequence[str]) -> str:
-    return ", ".join(map(install_apart, names))
+    return _listed([*map(install_apart, names)])
 
 
 def _listed(texts: Sequence[str]) -> str:
