@@ -77,6 +77,11 @@ class EpisodeSummary:
         return "" if self.success.value is not None else str(self.success.metadata.get("reason", "unstated"))
 
     @property
+    def is_unreadable(self) -> bool:
+        """Whether there is a trace that cannot be read, or is not the one on record: nothing vouches for its scores."""
+        return self.reason == TRACE_UNREADABLE
+
+    @property
     def explanation(self) -> str:
         """Why, in words of a bounded length."""
         return clean_text(self.error or self.success.explanation, MAX_EXPLANATION)
@@ -88,17 +93,17 @@ class LoggedScore:
 
     Attributes:
         name: The scorer.
-        mean: Over the episodes that have a score and were not changed.
+        mean: Over the episodes that have a score which is believed.
         n_scored: How many these are.
         n_episodes: How many the log has.
-        n_changed: How many it has a score of that is not believed, because their traces were changed.
+        n_left_out: How many it has a score of that is not: their traces were changed, or cannot be read any more.
     """
 
     name: str
     mean: float | None
     n_scored: int
     n_episodes: int
-    n_changed: int = 0
+    n_left_out: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -250,8 +255,8 @@ def _summarise(record: RunRecord, episodes: tuple[EpisodeSummary, ...]) -> RunSu
         contradictions=sum(
             _SUCCESS in episode.record.scores
             and episode.record.scores[_SUCCESS] != episode.success.value
-            # What was changed is said of by itself.
-            and not episode.changes
+            # What was changed, or is torn, is said of by itself.
+            and not episode.is_unreadable
             for episode in episodes
         ),
     )
@@ -276,14 +281,15 @@ def _logged_scores(episodes: Sequence[EpisodeSummary]) -> tuple[LoggedScore, ...
     found: list[LoggedScore] = []
     for name in names:
         logged = [episode for episode in episodes if episode.record.scores.get(name) is not None]
-        values = [value for item in logged if not item.changes and (value := item.record.scores[name]) is not None]
+        believed = [item for item in logged if not item.is_unreadable]
+        values = [value for item in believed if (value := item.record.scores[name]) is not None]
         found.append(
             LoggedScore(
                 name=name,
                 mean=sum(values) / len(values) if values else None,
                 n_scored=len(values),
                 n_episodes=len(episodes),
-                n_changed=len(logged) - len(values),
+                n_left_out=len(logged) - len(believed),
             )
         )
     return tuple(found)
