@@ -11,7 +11,7 @@ import click
 from hylo_eval.cli.counts import Count
 from hylo_eval.cli.group import EXIT_USAGE, SuggestingGroup
 from hylo_eval.cli.tables import print_table
-from hylo_eval.cli.terminal import console, print_hanging, printable
+from hylo_eval.cli.terminal import console, print_hanging, printable, printable_line
 from hylo_eval.errors import EvalError
 from hylo_eval.numerals import counted
 
@@ -167,7 +167,7 @@ def sample(
         tasks = [{"id": task.id, "digest": task.digest()} for task in drawn.tasks]
         click.echo(json.dumps({"path": str(path), "digest": drawn.digest(), "tasks": tasks}, indent=2))
     else:
-        click.echo(f"{path}: {counted(len(drawn.tasks), 'task')}, {drawn.digest()}")
+        console().print(printable_line(f"{path}: {counted(len(drawn.tasks), 'task')}, {drawn.digest()}"))
 
 
 @benchmark.command("import-responses")
@@ -223,7 +223,7 @@ def import_responses(
     options = ImportOptions(annotation_tau=tau, coordinate_unit=coordinate_unit, coordinate_order=coordinate_order)
     made = import_responses(source, output, benchmark_id=benchmark_id, options=options)
     for path in write_frozen([made], output, as_folder=False):
-        click.echo(f"{path}: {len(made.tasks)} questions")
+        console().print(printable_line(f"{path}: {counted(len(made.tasks), 'question')}"))
     return 0
 
 
@@ -292,14 +292,7 @@ def _print_tasks(found: Benchmark) -> None:
             for row in (headers, *rows):
                 del row[column]
     out.print()
-    columns = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
-    if not out.is_terminal or sum(columns) + 2 * len(columns) <= out.width:
-        print_table(out, headers, rows, numbers=("", "steps"))
-        return
-    for number, task, *rest in rows:
-        print_hanging(out, f"{number:>3}  ", task)
-        for header, text in zip(headers[2:], rest, strict=True):
-            print_hanging(out, "     ", text if header == "instruction" else f"{header}: {text}")
+    print_table(out, headers, rows, numbers=("", "steps"))
 
 
 def _success(task: TaskSpec) -> str:

@@ -15,10 +15,12 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
+from io import StringIO
 from typing import Any, Final, NoReturn
 
 import click
 
+from hylo_eval.cli.required import listing_of
 from hylo_eval.numerals import is_plain_number
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
@@ -220,7 +222,10 @@ def exit_code(error: BaseException, *, debug: bool, typed: Sequence[str] = ()) -
 
         traceback.print_exception(error)
     if isinstance(error, click.ClickException):
-        error.show()
+        shown = StringIO()
+        error.show(file=shown)
+        lists = listing_of(error)
+        _say(shown.getvalue().rstrip("\n") + (f"\n  fix: name one that {lists} shows" if lists else ""))
         return EXIT_USAGE
     return _refused(error, typed) if isinstance(error, HyloError) else _unforeseen(error)
 
@@ -266,6 +271,11 @@ def _unforeseen(error: BaseException) -> int:
 
 
 def _say(text: str) -> None:
-    from hylo_eval.cli.terminal import printable
+    from hylo_eval.cli.terminal import console, printable
 
-    print(printable(text), file=sys.stderr)  # noqa: T201 - this is the command line
+    text = printable(text)
+    # A program that reads it need not wait for what only a terminal needs.
+    if sys.stderr.isatty():
+        console(stderr=True).print(text)
+    else:
+        print(text, file=sys.stderr)  # noqa: T201 - this is the command line

@@ -46,7 +46,7 @@ class RunDisplay:
         self._tally: Any = None
         self._manifest: dict[str, Any] = {}
         self._shown: RunStatus | None = None
-        out = console(stderr=True, wrap=True)
+        out = console(stderr=True, redrawn=True)
         if out.is_terminal and not quiet:
             from rich.live import Live
 

@@ -13,6 +13,7 @@ import click
 
 from hylo_eval.benchmarks import benchmark_folder, env_of, find_benchmark
 from hylo_eval.cli.counts import Count
+from hylo_eval.cli.required import require
 from hylo_eval.cli.run_executor import make_executor
 from hylo_eval.cli.run_report import as_json, print_report
 from hylo_eval.cli.shared_options import run_root_option_that_says
@@ -134,9 +135,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
     if options["resume"] is not None:
         typed = click.core.ParameterSource.COMMANDLINE
         options = resumed(options, [name for name in options if context.get_parameter_source(name) is typed])
-    for name, what in (("benchmark", "argument 'BENCH'"), ("agent", "option '--agent'")):
-        if options[name] is None:
-            raise click.UsageError(f"Missing {what}.", context)
+    require(context, options, "benchmark", "agent")
     plan = plan_run(
         find_benchmark(options["benchmark"]),
         options["split"],

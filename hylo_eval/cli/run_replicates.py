@@ -11,6 +11,7 @@ import attrs
 import click
 
 from hylo_eval.cli.group import EXIT_INCOMPLETE
+from hylo_eval.cli.required import require
 from hylo_eval.cli.run_report import as_json, print_report
 from hylo_eval.cli.streams import stdout_to_stderr
 from hylo_eval.cli.terminal import console, number, percent, printable_line
@@ -76,9 +77,7 @@ def _names(context: click.Context, options: Mapping[str, Any]) -> tuple[str, ...
     ):
         if options[name] is not None:
             raise EvalError(f"{flag} {why}", fix=f"leave {flag} or --replicates out")
-    for name, what in (("benchmark", "argument 'BENCH'"), ("agent", "option '--agent'")):
-        if options[name] is None:
-            raise click.UsageError(f"Missing {what}.", context)
+    require(context, options, "benchmark", "agent")
     stem = options["run_id"]
     if stem is None:
         agent = Path(options["agent"]).stem.rpartition(":")[2]

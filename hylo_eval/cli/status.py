@@ -83,7 +83,7 @@ def _watch(run: RunFolder, *, as_json: bool) -> RunStatus:
     else:
         from rich.live import Live
 
-        with Live(console=console(wrap=True), auto_refresh=False, transient=True) as live:
+        with Live(console=console(redrawn=True), auto_refresh=False, transient=True) as live:
             last = _look(
                 run,
                 WATCH_SECONDS,

@@ -16,6 +16,7 @@ from hylo_eval.evaluation.status import root_option
 from hylo_eval.evaluation.tally import COUNTS
 from hylo_eval.numerals import counted
 from hylo_eval.queue import Ending, State
+from hylo_eval.scoring.lengths import ENDS_FIRST
 from hylo_eval.versions import stand_in_sentence
 
 if TYPE_CHECKING:
@@ -165,9 +166,10 @@ def _success(status: RunStatus) -> Iterator[str]:
         if status.complete:
             yield f"  {low} had all others failed, {high} had they all succeeded"
         else:
+            ends_first = f"; {ENDS_FIRST}, so the rate so far is too high rather than too low"
             yield (
-                f"  of all {status.planned}: {low} if all others fail, {high} if all succeed; "
-                "successes tend to end first, so the rate so far is too high rather than too low"
+                f"  of all {status.planned}: {low} if all others fail, {high} if all succeed"
+                f"{ends_first if tally.lengths.successes_end_first else ''}"
             )
 
 

@@ -48,8 +48,8 @@ def print_table(
         _print_endless(out, columns)
     elif (widths := fitted_widths(columns, out.width)) is not None:
         out.print(draw_table(columns, widths), soft_wrap=False)
-    elif not _print_under_names(out, columns):
-        _print_cell_by_cell(out, columns)
+    elif not _print_under_names(out, named := _with_numbers_in_names(columns)):
+        _print_cell_by_cell(out, named)
 
 
 @attrs.frozen
@@ -138,6 +138,16 @@ def table_columns(headers: Sequence[str], rows: Sequence[Sequence[str]], numbers
     ]
 
 
+def _with_numbers_in_names(columns: Sequence[Column]) -> Sequence[Column]:
+    """A first column without a header numbers the rows: on a line of its own, a number names nothing."""
+    if columns[0].header or len(columns) == 1:
+        return columns
+    numbers, names, *others = columns
+    wide = numbers.widest()
+    cells = [f"{number:>{wide}}  {name}" for number, name in zip(numbers.cells, names.cells, strict=True)]
+    return [attrs.evolve(names, cells=cells), *others]
+
+
 def _print_under_names(out: Console, columns: Sequence[Column]) -> bool:
     """Each row as its first cell and, below it, the others; False where they do not fit either."""
     names, *others = columns
@@ -165,13 +175,16 @@ def _print_under_names(out: Console, columns: Sequence[Column]) -> bool:
 def _print_cell_by_cell(out: Console, columns: Sequence[Column]) -> None:
     from rich.text import Text
 
+    from hylo_eval.cli.wrapping import print_line
+
     names, *others = columns
     wide = max((_width(column.header) for column in others), default=0)
     for index, name in enumerate(names.cells):
         out.print(Text.assemble((f"{names.header} ", "bold"), name))
         for column in others:
             if column.cells[index]:
-                out.print(Text.assemble(" " * _INDENT, (f"{column.header:<{wide}}  ", "bold"), column.cells[index]))
+                line = Text.assemble(" " * _INDENT, (f"{column.header:<{wide}}  ", "bold"), column.cells[index])
+                print_line(out, line, _INDENT + wide + 2)
 
 
 def _print_endless(out: Console, columns: Sequence[Column]) -> None:

@@ -37,16 +37,16 @@ _USEFUL = 0.2
 """The width the hint aims at: ten points to each side."""
 
 
-def console(*, stderr: bool = False, wrap: bool = False) -> Console:
-    """A console that neither guesses at numbers nor reads markup in data.
+def console(*, stderr: bool = False, redrawn: bool = False) -> Console:
+    """A console that neither guesses at numbers nor reads markup in data; on a terminal, texts break between words.
 
     Args:
         stderr: Standard error in place of standard output.
-        wrap: Break lines at its own width, as what is drawn again and again must; else the terminal does.
+        redrawn: What it shows is drawn again and again, so that no line may be left to the terminal.
     """
-    from rich.console import Console
+    from hylo_eval.cli.wrapping import WordWrappingConsole
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=not wrap)
+    return WordWrappingConsole(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=not redrawn)
 
 
 def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> None:
@@ -58,18 +58,11 @@ def print_hanging(out: Console, head: str, text: str, *, style: str = "") -> Non
         text: Anything; made harmless here.
         style: The head's style on a terminal with colours.
     """
-    import textwrap
-
     from rich.text import Text
 
-    lines = [printable_line(text)]
-    if out.is_terminal:
-        # Paths and digests are not broken: somebody will copy them.
-        width = max(20, out.width - len(head))
-        lines = textwrap.wrap(lines[0], width, break_long_words=False, break_on_hyphens=False) or [""]
-    out.print(Text.assemble((head, style), lines[0]))
-    for line in lines[1:]:
-        out.print(Text(" " * len(head) + line))
+    from hylo_eval.cli.wrapping import print_line
+
+    print_line(out, Text.assemble((head, style), printable_line(text)), len(head))
 
 
 def print_summaries(out: Console, summaries: Mapping[str, ScoreSummary]) -> None:

@@ -16,6 +16,7 @@ from hylo_eval.compare.evidence import (
 )
 from hylo_eval.errors import EvalError
 from hylo_eval.numerals import are, counted
+from hylo_eval.scoring.lengths import ENDS_FIRST
 from hylo_eval.suggest import did_you_mean
 from hylo_eval.versions import stand_in_sentence, stand_ins
 
@@ -213,10 +214,10 @@ def _faults(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Difference]
 def _unfinished(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Difference]:
     for side, run in (("candidate", candidate), ("parent", parent)):
         if not run.finished:
+            why = f"; what there is of it is no random sample: {ENDS_FIRST}" if run.successes_end_first else ""
             yield Difference(
                 name="unfinished",
-                sentence=f"the {side}'s run is not finished; what there is of it is no random sample, because "
-                "successes end first",
+                sentence=f"the {side}'s run is not finished{why}",
                 allowable=False,
                 fix=run.to_finish or f"finish {run.conditions.run_id}",
                 flag="--intersect",

@@ -11,6 +11,7 @@ from hylo_core.trace import BenchmarkRef
 from hylo_eval.compare.table import UNSTATED, Side
 from hylo_eval.compare.words import short_digests
 from hylo_eval.scoring.initial_states import StateCount, count_states
+from hylo_eval.scoring.lengths import EpisodeLengths
 
 START_ASPECTS = ("state", "model", "instruction", "frames")
 """What two episodes of one pair must have begun with in common."""
@@ -142,6 +143,16 @@ class RunEvidence:
     order: tuple[str, ...] = ()
     to_finish: str = ""
     folder: str = ""
+
+    @property
+    def successes_end_first(self) -> bool:
+        """Whether its episodes show that what has ended of it succeeds more often than all of it will."""
+        return EpisodeLengths.of(
+            (key.rpartition("#")[0], int(steps), bool(success))
+            for key, outcome in self.outcomes.items()
+            if (steps := outcome.scores.get("steps")) is not None
+            and (success := outcome.scores.get("success")) is not None
+        ).successes_end_first
 
     def narrowed(self, keys: Collection[str]) -> RunEvidence:
         """The same run with these instances only."""

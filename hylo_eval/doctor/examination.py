@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import attrs
 
 from hylo_core.refs import load_ref
-from hylo_eval.doctor import imports, interpreters, machine, packages, rendering
+from hylo_eval.doctor import imports, interpreters, machine, packages, rendering, shared_mujoco
 from hylo_eval.doctor.findings import Finding, Report
 from hylo_eval.errors import EvalError
 from hylo_eval.families import FAMILIES, Family, family_availability, has_module
@@ -48,9 +48,10 @@ def _findings(run_root: Path, environment: Mapping[str, str]) -> Iterator[Findin
     yield from _guarded("packages", lambda: packages.requirement_findings(installed))
     elsewhere, damage = interpreters.other_interpreters()
     yield from damage
-    for family in FAMILIES:
-        if family.name not in elsewhere and family.extra:
-            yield from _guarded(family.name, partial(_family, family, installed, environment))
+    sharing = [family for family in FAMILIES if family.name not in elsewhere and family.extra]
+    yield from _guarded("mujoco", partial(_mujoco, sharing, installed))
+    for family in sharing:
+        yield from _guarded(family.name, partial(_family, family, installed, environment))
     for name, entry in elsewhere.items():
         yield from _guarded(name, partial(interpreters.interpreter_findings, entry, environment))
     gpus = _guarded("gpu", partial(machine.gpu_finding, environment))
@@ -92,6 +93,11 @@ def _base(installed: dict[str, packages.Package], environment: Mapping[str, str]
         imports.import_finding("base", imports.BASE_MODULES, outcome, requirements=tuple(map(str, packages.BASE)))
         or finding
     )
+
+
+def _mujoco(sharing: Sequence[Family], installed: Mapping[str, packages.Package]) -> tuple[Finding, ...]:
+    here = [family for family in sharing if not family_availability(family).missing]
+    return shared_mujoco.mujoco_finding(installed, here, [family for family in sharing if family not in here])
 
 
 def _family(

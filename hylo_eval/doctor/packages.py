@@ -154,7 +154,7 @@ def normalised(name: str) -> str:
 
 def base_finding(packages: Mapping[str, Package]) -> Finding:
     """The base installation: everything there, nothing below its floor."""
-    wrong = [item for item in BASE if not _fits(packages.get(item.name), item)]
+    wrong = [item for item in BASE if not fits(packages.get(item.name), item)]
     if wrong:
         listed = ", ".join(f"{item} (here: {_version(packages, item.name)})" for item in wrong)
         return Finding(
@@ -182,7 +182,7 @@ def family_findings(family: Family, packages: Mapping[str, Package], missing: tu
         return tuple(_pair_finding(family.name, pair, packages) for pair in pairs)
     here = [item for item in family.requirements if item.name in packages]
     versions = ", ".join(f"{item.name} {packages[item.name].version}" for item in here)
-    untested = [item for item in here if not _fits(packages[item.name], item)]
+    untested = [item for item in here if not fits(packages[item.name], item)]
     if untested:
         listed = ", ".join(f"{item.name} {packages[item.name].version} (tested: {item.versions})" for item in untested)
         return (
@@ -214,7 +214,7 @@ def requirement_findings(packages: Mapping[str, Package]) -> tuple[Finding, ...]
             if parsed is None or parsed[0] not in packages:
                 continue
             other, versions = parsed
-            if _fits(packages[other], Requirement(other, versions)):
+            if fits(packages[other], Requirement(other, versions)):
                 continue
             findings.append(
                 Finding(
@@ -269,10 +269,10 @@ def _concerns(pair: KnownPair, family: Family) -> bool:
 def _pair_is_here(pair: KnownPair, packages: Mapping[str, Package]) -> bool:
     first = [Requirement(name, pair.first_versions) for name in pair.first]
     second = Requirement(pair.second, pair.second_versions)
-    return any(_fits(packages.get(item.name), item) for item in first) and _fits(packages.get(second.name), second)
+    return any(fits(packages.get(item.name), item) for item in first) and fits(packages.get(second.name), second)
 
 
-def _fits(package: Package | None, requirement: Requirement) -> bool:
+def fits(package: Package | None, requirement: Requirement) -> bool:
     """Whether a package is here in such a version; a version that cannot be read counts as unsuitable."""
     if package is None:
         return False

@@ -11,6 +11,7 @@ import attrs
 from hylo_core.trace import SCORED, EpisodeStatus
 from hylo_eval.queue import Attempt, Ending, Outcome
 from hylo_eval.scoring.intervals import wilson_interval
+from hylo_eval.scoring.lengths import EpisodeLengths
 
 RATE_SECONDS: Final = 300.0
 """How far back the rate looks."""
@@ -50,12 +51,14 @@ class Tally:
         scored: How many of them tell success from failure.
         succeeded: How many of those succeeded.
         errors: What went wrong, and how often.
+        lengths: Steps of the scored ones.
     """
 
     outcomes: Counter[str] = attrs.field(factory=Counter[str])
     scored: int = 0
     succeeded: int = 0
     errors: Counter[str] = attrs.field(factory=Counter[str])
+    lengths: EpisodeLengths = attrs.field(factory=EpisodeLengths)
     _counted: Counter[tuple[int, str, Ending]] = attrs.field(factory=Counter[tuple[int, str, Ending]])
     _successes: Counter[tuple[int, str, Ending]] = attrs.field(factory=Counter[tuple[int, str, Ending]])
     _busy: list[tuple[float, float]] = attrs.field(factory=list[tuple[float, float]])
@@ -84,7 +87,9 @@ class Tally:
         self.outcomes[outcome.status] += 1
         self._ends.append(end)
         succeeded = success(outcome)
-        self.scored += succeeded is not None
+        if succeeded is not None:
+            self.scored += 1
+            self.lengths.add(attempt.key.rpartition("#")[0], outcome.steps, succeeded=succeeded)
         if succeeded:
             self.succeeded += 1
             self._successes[kind] += 1

@@ -8,6 +8,7 @@ import attrs
 
 from hylo_eval.compare.divergence import find_divergence
 from hylo_eval.errors import TraceError
+from hylo_eval.report.paired_chart import PairedChart, count_pairs, draw_pairs
 from hylo_eval.report.sections import Section
 from hylo_eval.traces.reader import read_trace
 
@@ -50,6 +51,7 @@ class Rival:
         n_discordant: How many there are.
         n_shared: Episodes that both runs have.
         verdict: What the comparison comes to, in one sentence; empty where there is none.
+        chart: Where the two differ, task by task; None where no pair was scored.
     """
 
     parent: int
@@ -59,6 +61,7 @@ class Rival:
     pairs: tuple[DiscordantPair, ...] = ()
     n_discordant: int = 0
     n_shared: int = 0
+    chart: PairedChart | None = None
 
 
 def compare_episodes(
@@ -81,13 +84,14 @@ def compare_episodes(
         verdict: What it comes to.
     """
     theirs = {episode.record.key: index for index, episode in enumerate(parent.episodes)}
-    pairs: list[tuple[int, int]] = []
-    for index, episode in enumerate(candidate.episodes):
-        other = theirs.get(episode.record.key)
-        if other is not None:
-            outcomes = {episode.outcome, parent.episodes[other].outcome}
-            if outcomes == {"success", "failure"}:
-                pairs.append((index, other))
+    shared = [
+        (index, theirs[episode.record.key])
+        for index, episode in enumerate(candidate.episodes)
+        if episode.record.key in theirs
+    ]
+    outcomes = [(candidate.episodes[index].outcome, parent.episodes[other].outcome) for index, other in shared]
+    pairs = [pair for pair, both in zip(shared, outcomes, strict=True) if set(both) == {"success", "failure"}]
+    tasks = [candidate.episodes[index].record.task_id for index, _ in shared]
     return Rival(
         parent=place,
         verdict=verdict,
@@ -95,7 +99,8 @@ def compare_episodes(
         refused=refused,
         pairs=tuple(_describe(candidate, parent, index, other) for index, other in pairs[:MAX_PAIRS]),
         n_discordant=len(pairs),
-        n_shared=sum(episode.record.key in theirs for episode in candidate.episodes),
+        n_shared=len(shared),
+        chart=draw_pairs(count_pairs((task, *both) for task, both in zip(tasks, outcomes, strict=True))),
     )
 
 

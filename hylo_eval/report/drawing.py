@@ -93,6 +93,28 @@ class Drawing:
     shapes: tuple[Shape, ...]
 
 
+def text_width(text: str, size: int) -> float:
+    """An upper estimate of how wide a line of text is drawn, in units; fonts differ between readers.
+
+    Args:
+        text: Anything; a picture shows it on one line.
+        size: Height of the letters in units.
+    """
+    return size * sum(map(_share_of_size, _line(text)))
+
+
+def fitted_length(text: str, size: int, room: float) -> int:
+    """How many characters fit into so many units: all, or at least two, an ellipsis and the end of the text."""
+    if text_width(text, size) <= room:
+        return len(text)
+    left = room - size
+    for length, character in enumerate(reversed(text), start=1):
+        left -= size * _share_of_size(character)
+        if left < 0.0:
+            return max(2, length)
+    return len(text)
+
+
 def require_format(path: Path) -> None:
     """Refuse the name of a picture that is neither SVG nor PNG, before anything is computed.
 
@@ -172,6 +194,12 @@ def render_png(drawing: Drawing) -> bytes:
     written = BytesIO()
     image.save(written, "PNG", optimize=True)
     return written.getvalue()
+
+
+def _share_of_size(character: str) -> float:
+    from unicodedata import east_asian_width
+
+    return 1.0 if east_asian_width(character) in "WF" else 0.62
 
 
 def _line(text: str) -> str:

@@ -35,6 +35,7 @@ from hylo_eval.report.page_content import (
 )
 from hylo_eval.report.run_summary import RunSummary
 from hylo_eval.report.text import percent, printable, reasons
+from hylo_eval.scoring.lengths import ENDS_FIRST
 from hylo_eval.traces.reader import read_trace
 
 MAX_BYTES: Final = 15_000_000
@@ -163,6 +164,7 @@ def _assemble(
         notices=make_notices(runs),
         left_out=_left_out(runs, details, films, options),
         live=options.live,
+        ends_first=ENDS_FIRST,
         footer=f"Made by hylo-eval {'view' if options.live else 'report'}. Charts: Plotly.js (MIT).",
     )
     return page.encode()

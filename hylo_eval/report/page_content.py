@@ -223,7 +223,12 @@ def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
     for score in run.scores:
         known = KNOWN_METRICS.get(score.name)
         mean = "-" if score.mean is None else number(score.mean, known.unit if known else "")
-        yield f"score {score.name}", f"{mean} (mean of {score.n_scored} of {score.n_episodes})"
+        left_out = (
+            f"; {score.n_left_out} left out, whose traces were changed since or cannot be read"
+            if score.n_left_out
+            else ""
+        )
+        yield f"score {score.name}", f"{mean} (mean of {score.n_scored} of {score.n_episodes} in the log{left_out})"
 
 
 def _members(value: Any) -> list[tuple[str, Any]]:

@@ -19,6 +19,7 @@ from hylo_eval.scoring.aggregate import ScoreSummary, summarise
 from hylo_eval.scoring.applying import score_trace
 from hylo_eval.scoring.initial_states import InitialState, StateCount, count_states, initial_state
 from hylo_eval.scoring.latency import percentile, reply_durations
+from hylo_eval.scoring.lengths import EpisodeLengths
 from hylo_eval.scoring.outcome import TRACE_MISSING, TRACE_UNREADABLE
 from hylo_eval.scoring.success import Success
 from hylo_eval.scoring.survival import TimeToSuccessSummary, summarise_times
@@ -76,6 +77,11 @@ class EpisodeSummary:
         return "" if self.success.value is not None else str(self.success.metadata.get("reason", "unstated"))
 
     @property
+    def is_unreadable(self) -> bool:
+        """Whether there is a trace that cannot be read, or is not the one on record: nothing vouches for its scores."""
+        return self.reason == TRACE_UNREADABLE
+
+    @property
     def explanation(self) -> str:
         """Why, in words of a bounded length."""
         return clean_text(self.error or self.success.explanation, MAX_EXPLANATION)
@@ -83,12 +89,21 @@ class EpisodeSummary:
 
 @attrs.frozen(kw_only=True)
 class LoggedScore:
-    """A score as the log has it, over all episodes."""
+    """A score as the log has it.
+
+    Attributes:
+        name: The scorer.
+        mean: Over the episodes that have a score which is believed.
+        n_scored: How many these are.
+        n_episodes: How many the log has.
+        n_left_out: How many it has a score of that is not: their traces were changed, or cannot be read any more.
+    """
 
     name: str
     mean: float | None
     n_scored: int
     n_episodes: int
+    n_left_out: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -116,6 +131,15 @@ class RunSummary:
     reply_seconds: array[float]
     scores: tuple[LoggedScore, ...]
     contradictions: int
+
+    @property
+    def successes_end_first(self) -> bool:
+        """Whether its episodes show that what has ended of it succeeds more often than all of it will."""
+        return EpisodeLengths.of(
+            (episode.record.task_id, episode.steps, episode.outcome == "success")
+            for episode in self.episodes
+            if episode.outcome != "abstained"
+        ).successes_end_first
 
     @property
     def changed(self) -> tuple[EpisodeSummary, ...]:
@@ -227,12 +251,12 @@ def _summarise(record: RunRecord, episodes: tuple[EpisodeSummary, ...]) -> RunSu
         by_tag={name: _success(group) for name, group in sorted(by_tag.items())},
         times=summarise_times(episode.time for episode in episodes),
         reply_seconds=seconds,
-        scores=_logged_scores(record),
+        scores=_logged_scores(episodes),
         contradictions=sum(
             _SUCCESS in episode.record.scores
             and episode.record.scores[_SUCCESS] != episode.success.value
-            # What was changed is said of by itself.
-            and not episode.changes
+            # What was changed, or is torn, is said of by itself.
+            and not episode.is_unreadable
             for episode in episodes
         ),
     )
@@ -252,11 +276,20 @@ def _success(episodes: Sequence[EpisodeSummary]) -> ScoreSummary:
     return summarise(_SUCCESS, (episode.success for episode in episodes), binary=True)
 
 
-def _logged_scores(record: RunRecord) -> tuple[LoggedScore, ...]:
-    names = dict.fromkeys(name for episode in record.episodes for name in episode.scores)
+def _logged_scores(episodes: Sequence[EpisodeSummary]) -> tuple[LoggedScore, ...]:
+    names = dict.fromkeys(name for episode in episodes for name in episode.record.scores)
     found: list[LoggedScore] = []
     for name in names:
-        values = [value for episode in record.episodes if (value := episode.scores.get(name)) is not None]
-        mean = sum(values) / len(values) if values else None
-        found.append(LoggedScore(name=name, mean=mean, n_scored=len(values), n_episodes=len(record.episodes)))
+        logged = [episode for episode in episodes if episode.record.scores.get(name) is not None]
+        believed = [item for item in logged if not item.is_unreadable]
+        values = [value for item in believed if (value := item.record.scores[name]) is not None]
+        found.append(
+            LoggedScore(
+                name=name,
+                mean=sum(values) / len(values) if values else None,
+                n_scored=len(values),
+                n_episodes=len(episodes),
+                n_left_out=len(logged) - len(believed),
+            )
+        )
     return tuple(found)

@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
+
+import attrs
 
 from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.evidence import RunEvidence
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA
 from hylo_eval.compare.trend import Change, TrendStep
 from hylo_eval.report.documents import paired_document, run_document, stand_in_sentences
-from hylo_eval.report.drawing import Circle, Drawing, Label, Line, Rectangle, Shape
+from hylo_eval.report.drawing import Circle, Drawing, Label, Line, Rectangle, Shape, fitted_length, text_width
 from hylo_eval.report.figure import shortened
 from hylo_eval.report.sections import Section
 from hylo_eval.report.text import p_value, percent, points
 
-_ROW: Final = 26
-_TOP: Final = 104
+_ROW: Final = 36
+_TOP: Final = 120
 _LABEL_X: Final = 16
-_LABEL_LENGTH: Final = 40
-_RATE: Final = (290, 220)
-_BASELINE: Final = (570, 220)
-_PARENT: Final = (850, 220)
-"""Left edge and width of each panel."""
-_WIDTH: Final = 1110
+_LABEL_WIDTHS: Final = (170, 440)
+"""The least and the most that the names at the left take."""
+_NAME_SIZE, _RUN_SIZE = 12, 10
+_PANEL, _GAP = 220, 60
 _BLUE, _ORANGE, _GREY = "#0072b2", "#d55e00", "#8c8c8c"
+_DARK_GREY = "#5b6470"
+
+
+@attrs.frozen(kw_only=True)
+class _Layout:
+    """Where what stands across; of each panel its left edge and width."""
+
+    labels: float
+    rate: tuple[float, float]
+    baseline: tuple[float, float]
+    parent: tuple[float, float]
+    width: int
+
+    @classmethod
+    def beside(cls, names: Sequence[tuple[str, str]]) -> _Layout:
+        """Panels beside names as wide as they need, within bounds; each is an agent and a run."""
+        widest = max(max(text_width(agent, _NAME_SIZE), text_width(run, _RUN_SIZE)) for agent, run in names)
+        labels = math.ceil(min(max(widest, _LABEL_WIDTHS[0]), _LABEL_WIDTHS[1]))
+        left = _LABEL_X + labels + _GAP / 2
+        rate, baseline, parent = ((left + place * (_PANEL + _GAP), _PANEL) for place in range(3))
+        return cls(
+            labels=labels, rate=rate, baseline=baseline, parent=parent, width=round(parent[0] + _PANEL + _GAP / 2)
+        )
 
 
 def trend_sections(
@@ -101,35 +125,38 @@ def draw_trend(
     """Three panels over the versions: the rate, the change from the baseline, the change from the parent."""
     benchmark = runs[baseline].conditions.benchmark
     bottom = _TOP + _ROW * len(steps)
+    labels = _labels(runs)
+    layout = _Layout.beside([(labels[step.label], step.label) for step in steps])
+    room = layout.width - 2 * _LABEL_X
     title = f"{family} on {benchmark.id} {benchmark.version}, split {benchmark.split}"
     shapes: list[Shape] = [
-        Label(x=_LABEL_X, y=26, text=title, size=15),
+        _fitted(title, x=_LABEL_X, y=26, room=room, size=15),
         Label(
             x=_LABEL_X,
             y=48,
-            text=f"{metric}, oldest version first; bars are 95 % intervals; dashed: the baseline, {baseline}; "
-            f"orange: worse than it (Holm-adjusted p at most {alpha:g})",
+            text=f"{metric}, oldest version first; bars are 95 % intervals; "
+            f"orange: worse than the baseline (Holm-adjusted p at most {alpha:g})",
         ),
+        _fitted(f"dashed: the baseline, {baseline}", x=_LABEL_X, y=66, room=room),
     ]
     for place, head in (
-        (_RATE, "success rate"),
-        (_BASELINE, "change from the baseline"),
-        (_PARENT, "change from the parent"),
+        (layout.rate, "success rate"),
+        (layout.baseline, "change from the baseline"),
+        (layout.parent, "change from the parent"),
     ):
-        shapes.append(Label(x=place[0] + place[1] / 2, y=80, text=head, anchor="middle"))
+        shapes.append(Label(x=place[0] + place[1] / 2, y=96, text=head, anchor="middle"))
     stripes = range(_TOP, bottom, 2 * _ROW)
-    shapes += [Rectangle(x=0, y=y, width=_WIDTH, height=_ROW, fill="#f5f5f5") for y in stripes]
-    shapes += _axes(bottom)
+    shapes += [Rectangle(x=0, y=y, width=layout.width, height=_ROW, fill="#f5f5f5") for y in stripes]
+    shapes += _axes(layout, bottom)
     first = next(step for step in steps if step.label == baseline)
     if first.rate is not None:
-        x = _within(_RATE, first.rate)
+        x = _within(layout.rate, first.rate)
         shapes.append(Line(x1=x, x2=x, y1=_TOP, y2=bottom, stroke=_BLUE, dashed=True))
     middles = [_TOP + _ROW * index + _ROW / 2 for index in range(len(steps))]
-    shapes += _path(steps, middles)
-    labels = _labels(runs)
+    shapes += _path(layout, steps, middles)
     for step, y in zip(steps, middles, strict=True):
-        shapes += _drawn(step, labels[step.label], y, alpha)
-    return Drawing(width=_WIDTH, height=bottom + 40, shapes=tuple(shapes))
+        shapes += _drawn(layout, step, labels[step.label], y, alpha)
+    return Drawing(width=layout.width, height=bottom + 40, shapes=tuple(shapes))
 
 
 def _labels(runs: Mapping[str, RunEvidence]) -> dict[str, str]:
@@ -163,10 +190,10 @@ def _change(change: Change | None) -> dict[str, Any] | None:
     return {**members, **paired_document(change.comparison)}
 
 
-def _axes(bottom: int) -> Iterator[Shape]:
+def _axes(layout: _Layout, bottom: int) -> Iterator[Shape]:
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        yield from _tick(_within(_RATE, share), bottom, f"{100 * share:.0f} %", dashed=share not in (0.0, 1.0))
-    for panel in (_BASELINE, _PARENT):
+        yield from _tick(_within(layout.rate, share), bottom, f"{100 * share:.0f} %", dashed=share not in (0.0, 1.0))
+    for panel in (layout.baseline, layout.parent):
         for value in (-1.0, -0.5, 0.0, 0.5, 1.0):
             text = f"{100 * value:+.0f}" if value else "0"
             yield from _tick(_within(panel, (value + 1.0) / 2.0), bottom, text, dashed=value != 0)
@@ -178,32 +205,42 @@ def _tick(x: float, bottom: int, text: str, *, dashed: bool) -> Iterator[Shape]:
     yield Label(x=x, y=bottom + 16, text=text, anchor="middle")
 
 
-def _path(steps: Sequence[TrendStep], middles: Sequence[float]) -> Iterator[Shape]:
+def _path(layout: _Layout, steps: Sequence[TrendStep], middles: Sequence[float]) -> Iterator[Shape]:
     """The line from rate to rate, behind the points."""
-    places = [(_within(_RATE, step.rate), y) for step, y in zip(steps, middles, strict=True) if step.rate is not None]
+    rates = [(step.rate, y) for step, y in zip(steps, middles, strict=True) if step.rate is not None]
+    places = [(_within(layout.rate, rate), y) for rate, y in rates]
     for (x1, y1), (x2, y2) in pairwise(places):
         yield Line(x1=x1, y1=y1, x2=x2, y2=y2, stroke="#a6cee3", width=2.0)
 
 
-def _drawn(step: TrendStep, agent: str, y: float, alpha: float) -> Iterator[Shape]:
-    label = f"{agent} ({step.label})"
-    yield Label(x=_LABEL_X, y=y + 4, text=shortened(label, _LABEL_LENGTH), title=label)
+def _drawn(layout: _Layout, step: TrendStep, agent: str, y: float, alpha: float) -> Iterator[Shape]:
+    # Two lines: an agent's version and settings tell the rows apart, and a long name of a run must not push them out.
+    yield _fitted(agent, x=_LABEL_X, y=y - 1, room=layout.labels, size=_NAME_SIZE)
+    yield _fitted(step.label, x=_LABEL_X, y=y + 12, room=layout.labels, size=_RUN_SIZE, fill=_DARK_GREY)
     if step.rate is not None and step.interval is not None:
-        yield from _bar(_RATE, step.rate, step.interval, y, _BLUE)
+        yield from _bar(layout.rate, step.rate, step.interval, y, _BLUE)
     worse = step.regression_p is not None and step.regression_p <= alpha
     for panel, change, colour in (
-        (_BASELINE, step.from_baseline, _ORANGE if worse else "#000000"),
-        (_PARENT, step.from_parent, "#000000"),
+        (layout.baseline, step.from_baseline, _ORANGE if worse else "#000000"),
+        (layout.parent, step.from_parent, "#000000"),
     ):
         if change is not None and change.difference is not None:
             low, high = ((end + 1.0) / 2.0 for end in (change.interval.low, change.interval.high))
             yield from _bar(panel, (change.difference + 1.0) / 2.0, (low, high), y, colour)
 
 
-def _bar(panel: tuple[int, int], value: float, interval: tuple[float, float], y: float, colour: str) -> Iterator[Shape]:
+def _bar(
+    panel: tuple[float, float], value: float, interval: tuple[float, float], y: float, colour: str
+) -> Iterator[Shape]:
     yield Line(x1=_within(panel, interval[0]), x2=_within(panel, interval[1]), y1=y, y2=y, stroke=colour, width=1.5)
     yield Circle(cx=_within(panel, value), cy=y, r=4, fill=colour)
 
 
-def _within(panel: tuple[int, int], share: float) -> float:
+def _within(panel: tuple[float, float], share: float) -> float:
     return round(panel[0] + share * panel[1], 2)
+
+
+def _fitted(text: str, *, x: float, y: float, room: float, size: int = _NAME_SIZE, fill: str = "#000000") -> Label:
+    """A label that keeps within so much room; the whole text is shown where a reader points at it."""
+    shown = shortened(text, fitted_length(text, size, room))
+    return Label(x=x, y=y, text=shown, title=text if shown != text else "", size=size, fill=fill)

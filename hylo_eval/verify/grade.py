@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from os.path import normpath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ from hylo_eval.verify.modes import grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader, GradingContext
 from hylo_eval.verify.spec import parse_spec
 from hylo_eval.verify.specs import DEFAULT_WORKSPACE
+from hylo_eval.verify.specs.base import DEFAULT_OUTPUT
 from hylo_eval.verify.specs.fields import SpecError
 from hylo_eval.verify.verdict import (
     GradingInfraError,
@@ -32,6 +34,7 @@ from hylo_eval.verify.verdict import (
 
 MAX_SPEC_BYTES: Final = 16 << 20
 MAX_RESOURCE_BYTES: Final = 64 << 20
+_MAX_SHOWN_PATH: Final = 200
 
 if TYPE_CHECKING:
     from hylo_eval.verify.specs.base import AnswerSpec
@@ -126,10 +129,14 @@ def _refuse_stray_output(output: str, workspace: Path) -> None:
     """Raises InvalidTask for a relative path that leads out of the workspace: nobody was asked to write there."""
     path = Path(output)
     if not path.is_absolute() and not path.resolve().is_relative_to(workspace.resolve()):
-        inside = PurePosixPath(DEFAULT_WORKSPACE) / output
+        below = [part for part in Path(normpath(output)).parts if part != ".."]
+        inside = str(PurePosixPath(DEFAULT_WORKSPACE, *below))
+        # Nothing is left of "..", and of a long path only a part would be shown: neither is a file that could be read.
+        if not below or len(inside) > _MAX_SHOWN_PATH:
+            inside = DEFAULT_OUTPUT
         raise InvalidTask(
             f"output {output!r:.200} is relative to the current folder, {Path.cwd()}, where there is no such file. "
-            f"fix: output = {str(inside)!r:.200} for a file of the workspace"
+            f"fix: output = {inside!r} for a file of the workspace"
         )
 
 

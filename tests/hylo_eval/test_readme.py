@@ -58,7 +58,7 @@ def test_the_examples_for_ci_install_from_the_repository_in_the_same_way() -> No
 
 
 def test_the_agent_of_the_readme_runs(tmp_path: Path) -> None:
-    """Saved under the name it gives, with the command it gives."""
+    """Saved under the name it gives, with the command it gives; it declares all that the environment does."""
     (tmp_path / "hold.py").write_text(PYTHON[0], encoding="utf-8")
     assert "`PYTHONPATH=. hylo-eval run fetch_reach --agent hold:Hold`" in README
     command = [sys.executable, "-m", "hylo_eval", "run", "fetch_reach", "--agent", "hold:Hold", "--episodes", "1"]
@@ -67,6 +67,7 @@ def test_the_agent_of_the_readme_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "agent hold 1" in done.stdout
+    assert "does not declare" not in done.stdout
 
 
 def test_the_evaluation_from_python_prints_what_it_says(tmp_path: Path) -> None:

@@ -25,7 +25,13 @@ class MathType(StrEnum):
 
 
 class MathProfile(StrEnum):
-    """Where the expression stands in the answer: in the last box or line, in a box only, or all of it."""
+    r"""Where the expression stands in an answer, and as what it is read; for a scalar all three, else ``anchored``.
+
+    ``anchored`` takes the content of the last ``\boxed{}``, or the last line of a text without one, as one LaTeX
+    expression. ``boxed`` takes the same place, also without a box, and reads it as a box is read: words in it do not
+    keep it from being compared, as they are written, and neither does a reference that is a word. ``raw`` looks for an
+    expression in the whole text, or in its last box where it has one.
+    """
 
     ANCHORED = "anchored"
     BOXED = "boxed"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from io import StringIO
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from hylo_eval.cli.wrapping import WordWrappingConsole
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def screen(width: int, *, terminal: bool = True) -> Console:
     """A console that keeps what is printed."""
-    return Console(
+    return WordWrappingConsole(
         file=StringIO(),
         width=width,
         force_terminal=terminal,

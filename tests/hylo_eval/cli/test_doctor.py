@@ -72,5 +72,16 @@ def test_this_installation_is_examined_for_real(hylo, tmp_path):
     """Every family and the rendering get a finding, in real child processes."""
     outcome = hylo("doctor", "--json", "--run-root", tmp_path)
     checks = {finding["check"] for finding in outcome.json["findings"]}
-    assert {"python", "hylo", "base", "fetch", "metaworld", "libero", "rendering", "gpu", "run root"} <= checks
+    assert {
+        "python",
+        "hylo",
+        "base",
+        "mujoco",
+        "fetch",
+        "metaworld",
+        "libero",
+        "rendering",
+        "gpu",
+        "run root",
+    } <= checks
     assert outcome.code == (0 if outcome.json["ok"] else 2)

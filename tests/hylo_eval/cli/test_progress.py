@@ -128,7 +128,7 @@ def test_a_terminal_shows_what_status_shows(run, queue, monkeypatch, capfd):
     """Workers with what they do now; control codes of a key are spelled out, and the display is taken away."""
     from rich.console import Console
 
-    def forced(*, stderr: bool = False, wrap: bool = False) -> Console:
+    def forced(*, stderr: bool = False, redrawn: bool = False) -> Console:
         return Console(stderr=stderr, highlight=False, markup=False, force_terminal=True, width=100, height=40)
 
     monkeypatch.setattr(progress, "console", forced)
@@ -159,4 +159,4 @@ def test_a_notice_needs_no_terminal(capfd):
     display = RunDisplay(quiet=True)
     display.notice("stopping after this step")
     assert capfd.readouterr().err == "stopping after this step\n"
-    assert terminal.console(wrap=True).soft_wrap is False
+    assert terminal.console(redrawn=True).soft_wrap is False

@@ -84,6 +84,23 @@ def test_at_last_every_cell_has_a_line() -> None:
     assert lines(out) == ["run parent", "  wins  0", "  p     1", "  why   " + "x" * 30]
 
 
+@pytest.mark.parametrize(
+    ("width", "printed"),
+    [
+        (60, ["    task        what", " 9  reach/here  one two", "10  reach/far   three"]),
+        (17, ["task", "  what", " 9  reach/here", "  one two", "10  reach/far", "  three"]),
+        (6, ["task  9  reach/here", "  what  one two", "task 10  reach/far", "  what  three"]),
+    ],
+)
+def test_a_column_without_a_header_numbers_what_the_next_one_names(width: int, printed: list[str]) -> None:
+    """Alone on a line, a number would name nothing."""
+    out = screen(width)
+    print_table(
+        out, ("", "task", "what"), [("9", "reach/here", "one two"), ("10", "reach/far", "three")], numbers=("",)
+    )
+    assert lines(out) == printed
+
+
 def test_a_table_elsewhere_is_one_line_a_row() -> None:
     """However wide; numbers to the right; cells are made harmless."""
     out = screen(80, terminal=False)

@@ -145,6 +145,25 @@ def test_it_is_drawn(trend: Any, tmp_path: Path) -> None:
     assert (tmp_path / "trend.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_no_name_of_the_picture_is_cut_that_could_stand_there(hylo: Any, tmp_path: Path) -> None:
+    """A version in a line of its own above its run; a name that fits no picture is whole in the title."""
+    long = "20261130T120530Z-libero_object_dev-" + "x" * 80
+    for number, run in enumerate(("20261130T120530Z-fetch_pick_and_place-fetch-scripted-4da0", long)):
+        write_run(tmp_path, run, keys(0), bench=unit(2), manifest={"name": "act", "version": f"{number}.0.0-candidate"})
+    done = hylo("trend", "act", "--run-root", tmp_path, "--figure", tmp_path / "trend.svg")
+    assert done.code == 0, done.err
+    picture = ET.parse(tmp_path / "trend.svg").getroot()  # noqa: S314
+    svg = "{http://www.w3.org/2000/svg}"
+    shown = ["".join(node.itertext()) for node in picture.iter(f"{svg}text")]
+    for whole in (
+        "act 0.0.0-candidate",
+        "act 1.0.0-candidate",
+        "20261130T120530Z-fetch_pick_and_place-fetch-scripted-4da0",
+    ):
+        assert whole in shown
+    assert any(long in text for text in shown), "the title of the one that was cut"
+
+
 def test_hostile_names_stay_text(hylo: Any, tmp_path: Path) -> None:
     """On the terminal, in Markdown and in the picture."""
     for number in (0, 1):

@@ -210,13 +210,28 @@ def test_runs_without_a_shared_instance_are_refused_even_as_an_intersection() ->
     assert (found.sentence, found.allowable) == ("the two runs share no instance", False)
 
 
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [((12.0, 50.0), "; what there is of it is no random sample: successes tend to end first"), ((50.0, 50.0), "")],
+)
+def test_that_successes_end_first_is_said_where_the_episodes_show_it(steps: tuple[float, float], said: str) -> None:
+    """A success of twelve steps beside a failure of fifty; not where all are of one length."""
+    outcomes = {
+        f"t#{seed}": attrs.evolve(outcome(success), scores={"success": success, "steps": taken})
+        for seed, (success, taken) in enumerate(zip((1.0, 0.0), steps, strict=True))
+    }
+    part = attrs.evolve(evidence("a", {}), outcomes=outcomes, finished=False)
+    [refused] = refusal(part, ten("b"), unfinished_refused=True).differences
+    assert refused.sentence == f"the candidate's run is not finished{said}"
+
+
 def test_an_unfinished_run_is_noted_or_refused_as_asked() -> None:
     """A gate decides nothing on it; people must ask for the intersection."""
     part = attrs.evolve(evidence("a", {"t#0": 1.0}), finished=False)
     found = pair_evidence(part, ten("b"))
     assert (found.finished, found.notes) == (False, ("the candidate's run is not finished",))
     [refused] = refusal(part, ten("b"), unfinished_refused=True).differences
-    assert refused.sentence.startswith("the candidate's run is not finished")
+    assert refused.sentence == "the candidate's run is not finished"
     assert refused.flags == ("--intersect",)
     assert pair_evidence(part, ten("b"), unfinished_refused=True, intersect=True).scores("parent", "success") == {
         "t#0": 0.0

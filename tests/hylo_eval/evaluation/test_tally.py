@@ -51,6 +51,14 @@ def test_only_attempts_that_count_are_outcomes():
     assert tally.errors == {"no display": 1, "gone": 1}
 
 
+def test_that_successes_end_first_is_seen_in_scored_episodes():
+    """Ten steps with success against ten, then against fifty; an agent's error tells nothing."""
+    tally = Tally.of([attempt("a#0"), attempt("a#1", success=False), attempt("a#2", status="agent_error", steps=99)])
+    assert not tally.lengths.successes_end_first
+    tally.add(attempt("a#3", success=False, steps=50))
+    assert tally.lengths.successes_end_first
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

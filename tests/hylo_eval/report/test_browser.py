@@ -191,6 +191,25 @@ def test_the_first_screen_is_the_answer(browser: Page, tmp_path: Path) -> None:
     assert browser.run("document.querySelector('table').getBoundingClientRect().top") > seen[-1] - 1
 
 
+def test_the_chart_of_the_paired_differences_keeps_within_any_screen(browser: Page, tmp_path: Path) -> None:
+    """Letters are as large on a telephone; bars have the colours of the runs."""
+    names = [f"family/a_task_with_quite_a_long_name_{number}" for number in range(3)]
+    bench = unit(8, *names)
+    won = [keys(*range(8), task_id=names[0]), keys(*range(8), task_id=names[1])]
+    runs = [summary_of(write_run(tmp_path, name, won[place], bench=bench).run) for place, name in enumerate("ab")]
+    rival = compare_episodes(*runs, 1, sections=(), refused=())
+    address = write(tmp_path / "page.html", render_page(runs, [rival]))
+    for width in (390, 1280):
+        browser.open(address, width=width, height=844)
+        assert browser.run("document.documentElement.scrollWidth") == width
+        places = "[...document.querySelectorAll('.pairs text, .pairs rect')].map(e => e.getBoundingClientRect())"
+        assert browser.run(f"Math.max(...{places}.map(box => box.right))") <= width
+        assert browser.run(f"Math.min(...{places}.map(box => box.left))") >= 0
+    fill = "getComputedStyle(document.querySelector('.pairs rect.{}')).fill"
+    assert browser.run(fill.format("ours")) == "rgb(0, 114, 178)"
+    assert browser.run(fill.format("theirs")) == "rgb(213, 94, 0)"
+
+
 def test_a_telephone_shows_the_page_without_scrolling_sideways(browser: Page, tmp_path: Path) -> None:
     """390 pixels: the cells of a task lie in rows, and the bars have half of the width at least."""
     names = [f"family/a_task_with_quite_a_long_name_{number}" for number in range(3)]

@@ -8,6 +8,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hylo_eval import EvalError
 from hylo_eval.report.drawing import (
@@ -16,10 +18,12 @@ from hylo_eval.report.drawing import (
     Label,
     Line,
     Rectangle,
+    fitted_length,
     render,
     render_png,
     render_svg,
     require_format,
+    text_width,
 )
 
 DRAWING = Drawing(
@@ -33,6 +37,19 @@ DRAWING = Drawing(
         Label(x=50, y=58, text="a", anchor="middle"),
     ),
 )
+
+
+@given(st.text(max_size=60), st.integers(8, 20), st.floats(20, 600))
+def test_the_end_of_a_text_is_as_long_as_there_is_room(text: str, size: int, room: float) -> None:
+    """All of it where it fits; else with its ellipsis it keeps within, and one more character would not."""
+    text = "".join(character for character in text if character.isprintable())
+    length = fitted_length(text, size, room)
+    if text_width(text, size) <= room:
+        assert length == len(text)
+    else:
+        assert length >= 2
+        assert text_width("…" + text[1 - length :], size) <= max(room, 2 * size)
+        assert text_width(text[-length:], size) + size > room
 
 
 def test_png_has_the_colours_at_their_places():

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from hylo_eval import EvalError
@@ -198,3 +199,8 @@ def test_an_unfinished_run_does_not_say_that_every_episode_was_scored(tmp_path: 
     assert "2 of 2 episodes that ended scored (coverage 100.0 % of those that ended)" in page
     assert "1 of 3 planned episodes have no outcome" in page
     assert f"None: {said}." in page
+    # One ended at its success; of episodes of one length nobody could say so.
+    assert "of all planned, between 33.3 % and 66.7 % succeed; successes tend to end first, so the rate" in page
+    summary = summary_of(run)
+    fixed = attrs.evolve(summary, episodes=tuple(attrs.evolve(episode, steps=9) for episode in summary.episodes))
+    assert "of all planned, between 33.3 % and 66.7 % succeed.</p>" in render_page([fixed]).decode()

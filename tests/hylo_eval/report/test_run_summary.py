@@ -9,6 +9,7 @@ import pytest
 
 from hylo_eval import EvalError, read_evallog
 from hylo_eval.report.episode_detail import MAX_POINTS, describe_episode
+from hylo_eval.report.page_content import make_facts
 from hylo_eval.report.run_record import read_run
 from hylo_eval.report.run_summary import summarise_run
 from hylo_eval.traces.layout import RunFolder
@@ -51,7 +52,9 @@ def test_a_trace_that_is_lost_or_torn_abstains(tmp_path: Path) -> None:
     edit_trace(run.path, "unit/task#1", lambda text: "{" + text)
     summary = summarise_run(read_run(run))
     assert [episode.reason for episode in summary.episodes] == ["trace_unreadable", "trace_unreadable", ""]
-    assert summary.success.n_scored == 1
+    assert (summary.success.n_scored, summary.contradictions) == (1, 0)
+    logged = next(score for score in summary.scores if score.name == "success")
+    assert (logged.n_scored, logged.n_episodes, logged.n_left_out) == (1, 3, 2)
 
 
 def _without_success(text: str) -> str:
@@ -71,6 +74,13 @@ def test_a_trace_that_is_not_the_one_on_record_counts_for_nothing(tmp_path: Path
         ("success", ""),
     ]
     assert (summary.success.mean, summary.success.n_scored, summary.contradictions) == (1.0, 1, 0)
+    # The log's own scores leave them out too, and say so.
+    logged = next(score for score in summary.scores if score.name == "success")
+    assert (logged.mean, logged.n_scored, logged.n_episodes, logged.n_left_out) == (1.0, 1, 3, 2)
+    assert (
+        "score success",
+        ("1 (mean of 1 of 3 in the log; 2 left out, whose traces were changed since or cannot be read)",),
+    ) in make_facts([summary])
     for episode in summary.changed:
         there = read_trace(episode.record.trace or "", digests="trace").trace_sha256
         assert recorded[episode.record.key] != there

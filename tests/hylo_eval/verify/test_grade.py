@@ -1,7 +1,9 @@
 """Grading a task from its files."""
 
+import ast
 import os
 from importlib import import_module
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -47,6 +49,28 @@ def test_output_paths_are_taken_as_the_contract_says(task, monkeypatch):
     monkeypatch.chdir(task)
     for output in ("/app/out/final.txt", str(task / "elsewhere.txt"), "elsewhere.txt"):
         assert graded(task, McqSpec(expected="C", output=output)).reward == 1.0
+
+
+@pytest.mark.parametrize(
+    ("output", "fixed"),
+    [
+        ("../x.txt", "/app/x.txt"),
+        ("out/../../x.txt", "/app/x.txt"),
+        ("./a/x.txt", "/app/a/x.txt"),
+        ("..", "/app/answer.txt"),
+        ("d/" * 100 + "x.txt", "/app/answer.txt"),
+    ],
+)
+def test_the_fix_of_an_output_outside_the_workspace_names_one_that_is_read(task, monkeypatch, output, fixed):
+    """As shown, it is a file of the workspace: with the answer there, the task is graded."""
+    monkeypatch.chdir(task / "tests")
+    shown = graded(task, McqSpec(expected="C", output=output)).detail["error"].partition("fix: output = ")[2]
+    path = ast.literal_eval(shown.partition(" for ")[0])
+    assert path == fixed
+    answer = task / "app" / PurePosixPath(path).relative_to("/app")
+    answer.parent.mkdir(parents=True, exist_ok=True)
+    answer.write_text("C")
+    assert graded(task, McqSpec(expected="C", output=path)).reward == 1.0
 
 
 def test_a_relative_output_outside_the_workspace_is_the_tasks_fault(task, monkeypatch):
