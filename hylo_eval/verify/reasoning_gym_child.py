@@ -36,6 +36,10 @@ _KNOWN_NAME = re.compile(
 )
 
 
+_PROBES = ("0", "answer", "[1]")
+"""Answers of the forms that scorers read before they compare with the entry's own, which then must not be null."""
+
+
 def prepare() -> None:
     """Import the library, outside of any deadline, and take evaluation out of it."""
     import_extra("reasoning_gym", extra=EXTRA)
@@ -61,18 +65,19 @@ def check_entry(dataset: str, params: dict[str, Any] | None, entry: dict[str, An
         The score of that answer; None if the entry has none, which not every data set needs.
 
     Raises:
-        InvalidTask: The data set is unknown, refuses its configuration, or cannot score its own answer.
+        InvalidTask: The data set is unknown, refuses its configuration, cannot score its own answer, or needs one
+            that the entry does not have.
     """
-    answer = entry["answer"]
-    try:
-        own_score = score(dataset, params, entry, answer if isinstance(answer, str) else "")
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        if isinstance(answer, str):
-            raise InvalidTask(
-                f"data set {dataset} cannot score its own answer: {type(error).__name__}: {error}"
-            ) from error
-        return None
-    return own_score if isinstance(answer, str) else None
+    own = entry["answer"]
+    own_score: float | None = None
+    for answer in _PROBES if own is None else (own,):
+        try:
+            own_score = score(dataset, params, entry, answer)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if own is not None:
+                shown = f"{type(error).__name__}: {error}"
+                raise InvalidTask(f"data set {dataset} cannot score its own answer: {shown}") from error
+    return None if own is None else own_score
 
 
 def score_answer(dataset: str, params: dict[str, Any] | None, entry: dict[str, Any], answer: str) -> float:

@@ -49,15 +49,42 @@ def score(dataset: str, params: Mapping[str, Any] | None, entry: Mapping[str, An
         answer: The extracted answer.
 
     Raises:
-        InvalidTask: The data set is unknown or refuses its configuration.
+        InvalidTask: The data set is unknown, refuses its configuration, or compares with the entry's own answer,
+            which is null.
         TypeError: The scorer returned something other than a number.
         Exception: Whatever the scorer raises.
     """
     scorer = _scorer(dataset, None if params is None else json.dumps(params, sort_keys=True))
-    result = scorer(answer, _with_tuples(entry))
+    prepared = _Entry(_with_tuples(entry))
+    try:
+        result = scorer(answer, prepared)
+    finally:
+        # Whatever the scorer made of null: a comparison with it says nothing of the answer.
+        if prepared.answer_was_missed:
+            raise InvalidTask(f"data set {dataset} compares with the entry's own answer, which is null")
     if isinstance(result, bool) or not isinstance(result, numbers.Real):
         raise TypeError(f"the scorer of {dataset} returned {type(result).__name__}, not a number")
     return float(result)
+
+
+class _Entry(dict[str, Any]):
+    """An entry that notices when a scorer asks for an answer that it does not have.
+
+    Attributes:
+        answer_was_missed: Whether one did.
+    """
+
+    answer_was_missed = False
+
+    def __getitem__(self, key: str) -> Any:
+        return self._noticed(key, super().__getitem__(key))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._noticed(key, super().get(key, default))
+
+    def _noticed(self, key: str, value: Any) -> Any:
+        self.answer_was_missed |= key == "answer" and value is None
+        return value
 
 
 @lru_cache(maxsize=32)

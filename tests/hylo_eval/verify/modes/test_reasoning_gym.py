@@ -148,6 +148,22 @@ def test_an_entry_that_cannot_be_scored_is_the_tasks_defect():
         GRADER.check_task(spec, resources(entry_of("prime_factorization", "two times three")))
 
 
+@pytest.mark.parametrize("dataset", ["chain_sum", "spell_backward", "gsm_symbolic", "number_sorting"])
+def test_an_entry_whose_answer_is_missing_is_the_tasks_defect(dataset):
+    """Null is for data sets that judge an answer by itself; where it is compared, every answer would be wrong."""
+    with pytest.raises(InvalidTask, match="null"):
+        GRADER.check_task(ReasoningGymSpec(dataset=dataset), resources(entry_of(dataset, None)))
+
+
+def test_a_data_set_that_needs_no_answer_scores_without_one():
+    """Its scorer reads the candidate's answer and the metadata alone; an answer it cannot read is a zero."""
+    spec = ReasoningGymSpec(dataset="graph_color")
+    puzzle = {"vertices": [0, 1], "edges": [[0, 1]], "color_options": [1, 2], "num_vertices": 2}
+    entry = entry_of("graph_color", None, possible_answer={"0": 1, "1": 2}, puzzle=puzzle)
+    assert file_grade(spec, entry, '{"0": 1, "1": 2}').reward == 1.0
+    assert file_grade(spec, entry, '{"0": 1, "1": 1}').reward < 1.0
+
+
 @pytest.mark.parametrize("dataset", ["no_such_data_set", "composite", "__class__"])
 def test_an_unusable_data_set_is_the_tasks_defect(dataset):
     """Unknown names, and data sets that need a configuration they did not get."""
