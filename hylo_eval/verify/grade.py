@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from hylo_core.errors import describe_error
 from hylo_eval.verify.candidate import is_unanswered
 from hylo_eval.verify.file_ops.reading import (
     MAX_ANSWER_BYTES,
@@ -208,4 +209,4 @@ def grade_file(spec_path: Path, workspace: Path) -> Reward:
         return infra_error(str(error), **error.detail)
     except Exception as error:  # noqa: BLE001 - whatever happened, there is a verdict
         log_failure("the grader crashed", error)
-        return infra_error(f"{type(error).__name__}: {error}")
+        return infra_error(describe_error(error))
