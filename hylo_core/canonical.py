@@ -156,5 +156,5 @@ def _short(value: int) -> str:
 def _representation(value: object) -> str:
     try:
         return repr(value)
-    except Exception:  # noqa: BLE001 - it holds such an integer, or is somebody else's object
+    except (Exception, SystemExit):  # noqa: BLE001 - it holds such an integer, or its __repr__ is somebody else's code
         return f"<{type(value).__name__}>"

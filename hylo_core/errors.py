@@ -84,7 +84,7 @@ def message_of(error: BaseException) -> str:
     """An exception's message as UTF-8 can hold it, cut to a bounded length; never raises, whatever ``__str__`` does."""
     try:
         message = str(error)
-    except Exception as failure:  # noqa: BLE001 - the exception is somebody else's, and so is its __str__
+    except (Exception, SystemExit) as failure:  # noqa: BLE001 - the exception is somebody else's, and so is its __str__
         message = f"(its message cannot be read: {type(failure).__name__})"
     return clean_text(message)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import attrs
 
+from hylo_core.errors import describe_error
 from hylo_core.refs import load_ref
 from hylo_eval.doctor import imports, interpreters, machine, packages, rendering, shared_mujoco
 from hylo_eval.doctor.findings import Finding, Report
@@ -78,8 +79,7 @@ def _guarded(check: str, look: Check) -> tuple[Finding, ...]:
     try:
         found = look()
     except Exception as error:  # noqa: BLE001 - whatever is broken here, the other checks still say something
-        text = f"could not be checked: {type(error).__name__}: {error}"
-        return (Finding(check=check, outcome="warning", text=text),)
+        return (Finding(check=check, outcome="warning", text=f"could not be checked: {describe_error(error)}"),)
     return found if isinstance(found, tuple) else (found,)
 
 

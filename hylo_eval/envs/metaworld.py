@@ -1,21 +1,19 @@
 """``metaworld``: the 50 tasks of Meta-World, one arm and one table.
 
-An initial state is one of the 50 scenes that ``MT1(task, seed=42)`` draws for a task, and ``instance.seed``
-is its
-index: Meta-World's own ``reset(seed=...)`` does not choose the scene. Meta-World leaves parts of an episode
-behind in the model (shelves, boxes and doors are moved there) and in attributes of the env, so before every
-reset all of it goes back to what it was when the env was built; then the task is set and the simulator's own
-reset runs.
+An initial state is one of the 50 scenes that ``MT1(task, seed=42)`` draws for a task, and ``instance.seed`` is its
+index: Meta-World's own ``reset(seed=...)`` does not choose the scene. Meta-World leaves parts of an episode behind in
+the model (shelves, boxes and doors are moved there) and in attributes of the env, so before every reset all of it goes
+back to what it was when the env was built; then the task is set and the simulator's own reset runs.
 
-``info["success"]`` is the simulator's ``success`` at this very step. The published protocol counts an episode
-as a success when it held at any of 500 steps, and stops there: ``success_at = "once"``, ``stop_on_success =
-true``. Several tasks lose it again (the expert lets go of the door), which ``metaworld_mt10_at_end``
-measures.
+``info["success"]`` is the simulator's ``success`` at this very step. The published protocol counts an episode as a
+success when it held at any of 500 steps, and stops there: ``success_at = "once"``, ``stop_on_success = true``. Several
+tasks lose it again (the expert lets go of the door), which ``metaworld_mt10_at_end`` measures.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import re
 from pathlib import Path
@@ -80,8 +78,7 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
         ``corner2``, upright.
 
     Args:
-        task: Init ``metaworld://MT1/<scene seed>/<task name>``; optional param ``scenes_sha256`` pins the
-            scenes.
+        task: Init ``metaworld://MT1/<scene seed>/<task name>``; optional param ``scenes_sha256`` pins the scenes.
         image_size: Rows and columns of the picture in pixels; 0 renders nothing.
 
     Raises:
@@ -100,10 +97,9 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
         package = _import_metaworld()
         if name not in package.MT1.ENV_NAMES:
             raise EnvError(f"Meta-World has no task {name!r}{did_you_mean(name, package.MT1.ENV_NAMES)}")
-        scenes = package.MT1(name, seed=seed)
-        self._scenes = tuple(scenes.train_tasks)
+        simulator_class, self._scenes = _drawn(name, seed)
         self._check_scenes(task.params.get(SCENES_DIGEST))
-        self._simulator = scenes.train_classes[name]()
+        self._simulator = simulator_class()
         self._simulator.max_path_length = _NO_TIME_LIMIT
         self._watch = StabilityWatch(self._simulator.model, self._simulator.data)
         self._pristine = _Pristine(self._simulator)
@@ -139,15 +135,14 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
     def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Apply one action, shape (4,), for five simulation steps. Reward: the simulator's, in [0, 10].
 
-        A simulation that became unstable says so in ``info``; where nothing can be computed from it any more,
-        the observation is the one before.
+        A simulation that became unstable says so in ``info``; where nothing can be computed from it any more, the
+        observation is the one before.
         """
         command = np.asarray(action, dtype=np.float64)
         try:
             vector, reward, terminated, truncated, result = self._simulator.step(command)
         except (ArithmeticError, ValueError):
-            # Meta-World computes rotations and rewards from whatever the simulation holds, and stumbles over
-            # NaN.
+            # Meta-World computes rotations and rewards from whatever the simulation holds, and stumbles over NaN.
             unstable = self._watch.check()
             if unstable is None:
                 raise
@@ -188,9 +183,8 @@ class MetaworldEnv(gymnasium.Env[Any, Any]):
 
         api: Any = mujoco
         simulator = self._simulator
-        # Some tasks move joints after the last forward pass of their reset, so where things are is out of
-        # date: window-close would count as closed. Every step begins with this computation; it changes no
-        # trajectory.
+        # Some tasks move joints after the last forward pass of their reset, so where things are is out of date:
+        # window-close would count as closed. Every step begins with this computation; it changes no trajectory.
         api.mj_kinematics(simulator.model, simulator.data)
         before = _attributes(simulator)
         space = simulator.sawyer_observation_space
@@ -248,13 +242,20 @@ def _copy_value(value: Any) -> Any:
     return cast("Any", copy.deepcopy(value)) if isinstance(value, (list, dict)) else value  # pyright: ignore[reportUnknownArgumentType]
 
 
+@functools.cache
+def _drawn(name: str, seed: int) -> tuple[Any, tuple[Any, ...]]:
+    """The class and the 50 scenes of a task, tuples of a name and bytes; drawing them takes a second of simulation."""
+    drawn = _import_metaworld().MT1(name, seed=seed)
+    return drawn.train_classes[name], tuple(drawn.train_tasks)
+
+
 def scenes_digest(scenes: tuple[Any, ...]) -> str:
     """Which scenes these are: digest of their random vectors (float64, little endian, in order)."""
     import pickle
 
     sha = hashlib.sha256()
     for scene in scenes:
-        # Meta-World pickles its tasks in this process a moment ago; nothing from outside is read here.
+        # Meta-World pickled its tasks in this process; nothing from outside is read here.
         vector = pickle.loads(scene.data)["rand_vec"]  # noqa: S301
         sha.update(np.ascontiguousarray(vector, dtype="<f8").tobytes())
     return f"sha256:{sha.hexdigest()}"
@@ -264,9 +265,9 @@ def freeze(benchmark_id: str) -> Benchmark:
     """The definition of a Meta-World benchmark, from the installed simulator.
 
     Args:
-        benchmark_id: ``metaworld_mt50`` and ``metaworld_mt10`` (the published protocol, one split of all 50
-            scenes), ``metaworld_mt10_dev`` (the same tasks, scenes divided), or ``metaworld_mt10_at_end``
-            (judged at the last of the 500 steps).
+        benchmark_id: ``metaworld_mt50`` and ``metaworld_mt10`` (the published protocol, one split of all 50 scenes),
+            ``metaworld_mt10_dev`` (the same tasks, scenes divided), or ``metaworld_mt10_at_end`` (judged at the last
+            of the 500 steps).
     """
     package = _import_metaworld()
     mt10 = list(package.env_dict.MT10_V3)
@@ -282,7 +283,7 @@ def freeze(benchmark_id: str) -> Benchmark:
     return Benchmark(
         id=benchmark_id,
         version="1.0",
-        tasks=tuple(_freeze_task(package, name, at_end=at_end) for name in names),
+        tasks=tuple(_freeze_task(name, at_end=at_end) for name in names),
         splits=divided if benchmark_id == "metaworld_mt10_dev" else whole,
         metadata={
             "env": "metaworld",
@@ -293,16 +294,16 @@ def freeze(benchmark_id: str) -> Benchmark:
     )
 
 
-def _freeze_task(package: Any, name: str, *, at_end: bool) -> TaskSpec:
-    scenes = package.MT1(name, seed=SCENE_SEED)
+def _freeze_task(name: str, *, at_end: bool) -> TaskSpec:
+    simulator_class, scenes = _drawn(name, SCENE_SEED)
     return TaskSpec(
         id=f"metaworld/{name}",
         version="1.0",
         instruction=INSTRUCTIONS[name],
-        init=InitStateRef(f"metaworld://MT1/{SCENE_SEED}/{name}", len(scenes.train_tasks)),
+        init=InitStateRef(f"metaworld://MT1/{SCENE_SEED}/{name}", len(scenes)),
         success=Predicate(kind="builtin", name="env_success"),
-        max_steps=int(scenes.train_classes[name].max_path_length),
-        params={SCENES_DIGEST: scenes_digest(tuple(scenes.train_tasks))},
+        max_steps=int(simulator_class.max_path_length),
+        params={SCENES_DIGEST: scenes_digest(scenes)},
         tags=("metaworld", "mujoco"),
         success_at="end" if at_end else "once",
         stop_on_success=not at_end,
@@ -381,10 +382,8 @@ def _env_spec(step_seconds: float, image_size: int) -> EnvSpec:
                 shape=(39,),
                 unit="mixed",
                 frame="world",
-                layout=(
-                    "hand position (3), gripper opening in [0, 1] (1), two objects as position and "
-                    "quaternion (14); the same 18 one step before; goal position (3)"
-                ),
+                layout="hand position (3), gripper opening in [0, 1] (1), two objects as position and quaternion (14); "
+                "the same 18 one step before; goal position (3)",
                 privileged=True,
             ),
             StateSpec(

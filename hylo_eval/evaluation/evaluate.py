@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import secrets
 import time
@@ -279,8 +280,10 @@ def run_plan(
                 raise Interrupted(_undisturbed(conclude)) from interrupt
             except Exception:
                 # A full disk, a simulator that went missing: what is finished is kept, the error stays what it is.
-                with contextlib.suppress(EvalError):
+                try:
                     conclude()
+                except EvalError as error:
+                    logging.getLogger(__name__).warning("what is finished has no log: %s", error)
                 raise
             return conclude()
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -98,6 +99,8 @@ def _open(worker: Worker, task: TaskSpec) -> Any:
                     f"the environment of {task.id} cannot be made: {describe_error(error)}",
                     fix="hylo-eval doctor says what works here; --debug shows where it raised",
                 ) from error
+            again = "making the environment of %s raised %s; it is tried again"
+            logging.getLogger(__name__).warning(again, task.id, describe_error(error))
     raise AssertionError("the loop above returns or raises")
 
 

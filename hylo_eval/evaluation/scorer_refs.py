@@ -46,7 +46,7 @@ def scorer_ref(scorer: Scorer) -> str:
 def _made_without_arguments(scorer: Scorer) -> bool:
     try:
         return _alike(type(scorer)(), scorer)
-    except Exception:  # noqa: BLE001 - somebody's code: what it raises only means that there is no such reference
+    except (Exception, SystemExit):  # noqa: BLE001 - somebody's code: that it raises means that there is no such reference
         return False
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from hylo_core.errors import describe_error
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeEnd, EpisodeStatus
 from hylo_eval.agents.protocol import Agent
@@ -112,13 +113,14 @@ class Worker:
         return self._env
 
     def close(self) -> None:
-        """Close the env that is open; what a simulator raises while it closes changes no outcome."""
+        """Close the env that is open; what a simulator raises while it closes changes no outcome, and is said."""
         env, self._env, self._task = self._env, None, None
         if env is not None:
             self._enter("close")
-            # Outcomes are on disk already; EGL contexts are known to raise here for no reason.
-            with contextlib.suppress(Exception, SystemExit):
+            try:
                 env.close()
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - outcomes are on disk; EGL raises here for no reason
+                logging.getLogger(__name__).warning("closing the environment raised %s", describe_error(error))
 
     def filters(self, env: gymnasium.Env[Any, Any]) -> Sequence[SafetyFilter]:
         """The filters of an episode in this env."""

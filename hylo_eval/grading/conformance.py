@@ -35,7 +35,7 @@ def check_grader(factory: Callable[..., Any], trace: EpisodeTrace, **options: An
         given: Any = grader.grade(trace, trace.instance)
     except NoJudgement as none:
         given = none
-    except Exception as error:  # noqa: BLE001 - somebody's code; that it raises is what the check is about
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody's code; that it raises is what the check is about
         given = error
     subject = _Subject(make=make, grader=grader, trace=trace, before=before, given=given)
     try:

@@ -224,7 +224,7 @@ class _Episode:
         """The start event of an episode that failed before it; an env that cannot describe itself is left out."""
         try:
             start = self.describe(benchmark, attempt)
-        except Exception:  # noqa: BLE001 - the failure on its way to the trace is the one that counts
+        except (Exception, SystemExit):  # noqa: BLE001 - the failure on its way to the trace is the one that counts
             self.env, self.layouts = None, {}
             start = self.describe(benchmark, attempt)
         self.writer.start(start)
@@ -394,6 +394,6 @@ class _Episode:
             self.session.close()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001 - somebody's code; it is kept in the end event
             return describe_error(error)
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hylo_core.errors import describe_error
 from hylo_eval.verify.candidate import IN_PROCESS_EXTENSIONS, grade_candidate
 from hylo_eval.verify.grade import TestsFolder, load_spec, log_failure, read_answer
 from hylo_eval.verify.modes import IN_PROCESS_MODES, Mode, grader_of, mode_of
@@ -81,4 +82,4 @@ def grade_candidate_file(spec_path: Path, *, answer: str, workspace: Path, resou
         return infra_error(str(error), **error.detail)
     except Exception as error:  # noqa: BLE001 - whatever happened, there is a verdict
         log_failure("the grader crashed", error)
-        return infra_error(f"{type(error).__name__}: {error}")
+        return infra_error(describe_error(error))

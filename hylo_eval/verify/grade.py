@@ -7,6 +7,7 @@ from os.path import normpath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from hylo_core.errors import describe_error
 from hylo_eval.verify.candidate import is_unanswered
 from hylo_eval.verify.file_ops.reading import (
     MAX_ANSWER_BYTES,
@@ -222,4 +223,4 @@ def grade_file(spec_path: Path, workspace: Path) -> Reward:
         return infra_error(str(error), **error.detail)
     except Exception as error:  # noqa: BLE001 - whatever happened, there is a verdict
         log_failure("the grader crashed", error)
-        return infra_error(f"{type(error).__name__}: {error}")
+        return infra_error(describe_error(error))

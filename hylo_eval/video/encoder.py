@@ -206,7 +206,7 @@ class EpisodeEncoder:
                 else:
                     file.discard()
             except Exception as error:  # noqa: BLE001 - FFmpeg's bindings raise anything; no outcome hangs on it
-                self._errors[camera] = describe_error(error)
+                self._errors.setdefault(camera, describe_error(error))  # what went wrong first is the reason
         return Encoded(files=tuple(finished), errors=dict(self._errors))
 
     def _give_up(self, reason: str) -> None:

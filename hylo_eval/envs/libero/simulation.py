@@ -163,9 +163,10 @@ class Simulation:
 
     def settle(self) -> Mapping[str, Any]:
         """Stand still for ten steps, gripper open; returns the last step's observation, as public runners use it."""
-        observation: Mapping[str, Any] = {}
-        for _ in range(SETTLE_STEPS):
-            observation, _, _, _ = self._inner.step(list(SETTLE_ACTION))
+        with _undrawn(self._inner.sim):
+            for _ in range(SETTLE_STEPS - 1):
+                self._inner.step(list(SETTLE_ACTION))
+        observation, _, _, _ = self._inner.step(list(SETTLE_ACTION))
         return observation
 
     def step(self, action: NDArray[np.float64]) -> tuple[Mapping[str, Any], float]:
@@ -215,6 +216,21 @@ class _CompileOnce:
         self._inner.sim = self._simulator.simulation_class(copy.copy(self._pristine))
         self._inner.sim.forward()
         self._inner.initialize_time(self._inner.control_freq)
+
+
+@contextlib.contextmanager
+def _undrawn(scene: Any) -> Generator[None]:
+    """Give black pictures for those that nobody sees; drawing two a step is half of a reset with cameras."""
+    import numpy as np
+
+    def black(*, height: int, width: int, **_: Any) -> NDArray[np.uint8]:
+        return np.zeros((height, width, 3), np.uint8)
+
+    scene.render = black
+    try:
+        yield
+    finally:
+        del scene.render
 
 
 @contextlib.contextmanager

@@ -453,6 +453,18 @@ def test_a_run_that_breaks_keeps_the_log_of_what_is_finished(tmp_path: Path) -> 
     assert len(log.samples) == 1
 
 
+def test_a_log_that_cannot_be_written_either_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The run ends with what broke it; that what is finished has no log is no secret."""
+
+    def finished(episode: Any) -> None:
+        episode.result.path.parents[1].joinpath("evallog.partial.json").mkdir()
+        raise EvalError("the disk is full")
+
+    with pytest.raises(EvalError, match="the disk is full"):
+        run(tmp_path, run_id="broken", finished=finished)
+    assert "what is finished has no log: cannot write" in caplog.text
+
+
 class Half:
     """Says a half and claims to be binary, or ends the process."""
 
@@ -565,6 +577,19 @@ def test_a_name_no_log_can_hold_is_refused(tmp_path: Path, name: Any) -> None:
     with pytest.raises(EvalError, match="is no safety filter"):
         run(tmp_path, safety=[safety_filter])
     assert not list(tmp_path.iterdir())
+
+
+def test_a_first_env_that_fails_once_is_said_and_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A simulator may come up at the second try; nobody has to guess why the run began late."""
+    failures = [OSError("EGL_BAD_ALLOC")]
+
+    def make(spec: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return ScriptedEnv(spec, success_at=(4,))
+
+    assert run(tmp_path, env=make).exit_code == 0
+    assert "raised OSError: EGL_BAD_ALLOC; it is tried again" in caplog.text
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(0)])

@@ -191,6 +191,29 @@ def test_closing_an_env_is_a_phase_of_its_own(tmp_path: Path) -> None:
     assert phases == ["make", "close", "make", "close"]
 
 
+@pytest.mark.parametrize("error", [OSError("EGL_BAD_DISPLAY"), SystemExit("EGL_BAD_DISPLAY")], ids=["error", "exit"])
+def test_an_env_that_raises_when_it_is_closed_changes_nothing(
+    error: BaseException, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every outcome is on disk; what it raised is said."""
+
+    class Raises(ScriptedEnv):
+        def close(self) -> None:
+            raise error
+
+    worker = Worker(
+        env_factory=Raises,
+        env_options={},
+        agent=FunctionAgent(),
+        safety=None,
+        run=RunFolder.at(tmp_path, "run"),
+        benchmark=BENCHMARK,
+    )
+    worker.open(task("unit/a"))
+    worker.close()
+    assert f"closing the environment raised {type(error).__name__}: EGL_BAD_DISPLAY" in caplog.text
+
+
 def test_an_agent_that_raises_when_it_is_closed_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """Every outcome is on disk; what it raised is said."""
 

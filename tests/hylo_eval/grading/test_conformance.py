@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def event(**changes: Any) -> GradeEvent:
         (lambda seed: event(error="but"), ["value"]),
         (lambda seed: event(metadata={"reply": "x" * 600_000}), ["size"]),
         (lambda seed: 1 / 0, ["event"]),
+        (lambda seed: sys.exit("no judge"), ["event"]),
         (lambda seed: float("nan"), ["event"]),
     ],
 )

@@ -163,13 +163,14 @@ def test_errors_of_ours_keep_their_blame_in_any_phase(run: Run) -> None:
     assert trace.status is EpisodeStatus.ENV_ERROR
 
 
-def test_an_env_that_cannot_even_describe_itself_is_an_outcome(run: Run) -> None:
+@pytest.mark.parametrize("error", [RuntimeError("no model"), SystemExit("no model")], ids=["error", "exit"])
+def test_an_env_that_cannot_even_describe_itself_is_an_outcome(run: Run, error: BaseException) -> None:
     """Its failure at reset is recorded all the same."""
 
     class Mute(ScriptedEnv):
         @property
         def env_spec(self) -> Any:
-            raise RuntimeError("no model")
+            raise error
 
     _, trace = run(Mute())
     assert trace.status is EpisodeStatus.ENV_ERROR
@@ -587,13 +588,14 @@ class Unreadable(Exception):
     """Its message cannot be read."""
 
     def __str__(self) -> str:
-        raise RuntimeError
+        raise self.args[0] if self.args else RuntimeError
 
 
 @pytest.mark.parametrize(
     ("error", "message"),
     [
         (Unreadable(), "(its message cannot be read: RuntimeError)"),
+        (Unreadable(SystemExit), "(its message cannot be read: SystemExit)"),
         (asyncio.CancelledError("late"), "late"),
         (GeneratorExit(), ""),
         (SystemExit(0), "0"),
@@ -603,7 +605,7 @@ class Unreadable(Exception):
         (ValueError("x" * 10_000), "x" * 8192 + "... (1808 more characters)"),
         (ValueError("<A object at 0x7f5c38f011f0>"), "<A object at 0x...>"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_whatever_an_agent_raises_is_its_own_error(run: Run, error: BaseException, message: str) -> None:
     """Neither its type nor its message ends the run, leaves the denominator, or differs between equal runs."""

@@ -95,6 +95,22 @@ def test_what_cannot_be_encoded_costs_no_episode(tmp_path: Path, monkeypatch: py
     assert files(tmp_path, "run") == set()
 
 
+def test_the_reason_is_what_went_wrong_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what its removal stumbled over afterwards."""
+
+    def write(self: Any, picture: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    def discard(self: Any) -> None:
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(encoder.CameraFile, "write", write)
+    monkeypatch.setattr(encoder.CameraFile, "discard", discard)
+    sink = EpisodeEncoder(lambda camera: tmp_path / f"{camera}.mp4", rate=Fraction(10))
+    sink.show({"front": np.zeros((16, 16, 3), np.uint8)})
+    assert sink.close(keep=True).errors == {"front": "OSError: [Errno 28] No space left on device"}
+
+
 def test_an_encoder_that_stands_still_does_not_hold_the_episode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
