@@ -146,6 +146,9 @@ class Worker:
             self._enter("make")
             env = self.open(instance.spec)
             safety = self.filters(env)
+            if self.stop is not None and self.stop():
+                # Before the reset, which may take as long as making the env has.
+                raise KeyboardInterrupt("the run was stopped")
         except MissingSimulator:
             # The configuration's fault, not this episode's: trying again would not help.
             raise

@@ -65,6 +65,8 @@ class RemoteWorker:
         """Start the worker; answers with its event ``ready`` or ``refused``, or with ``lost``."""
         process = self._process = WorkerProcess(python=self._python, environment=self._environment, name=self._name)
         process.set_up(self._recipe, None if first is None else TaskSpec.from_dict(first))
+        if self._interrupted:  # perhaps before there was a process to tell
+            process.ask_to_stop(interrupt=True)
         return self._next_event(process)
 
     def run(self, instance: Mapping[str, Any], attempt: int) -> dict[str, Any]:

@@ -31,6 +31,13 @@ MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 MAX_LOG_BYTES: Final = 32 * 1024 * 1024
 """What is kept of what one worker prints; simulators are known to print at every step."""
 
+STOP_SECONDS: Final = 1.0
+"""How long a worker that was told to stop may still be about what comes before the first step of an episode: imports, an
+agent's weights, an environment, a reset. They may take minutes, and nothing is lost with them."""
+
+BEFORE_STEPS: Final = frozenset({"make", "reset", "open"})
+"""The phases in which an episode has no step yet."""
+
 _TAIL_LINES: Final = 12
 _READ_BYTES: Final = 1 << 16
 _READS_A_LOOK: Final = 64  # a worker that writes without end must not keep its supervisor from looking at deadlines
@@ -61,6 +68,7 @@ class WorkerProcess:
         self._watched: PhaseReading | None = None
         self._assigned: float | None = None
         self._outstanding = 0
+        self._interrupted: float | None = None
         self._number = 0
         self._buffer = bytearray()
         self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
@@ -165,11 +173,15 @@ class WorkerProcess:
         return self._number
 
     def ask_to_stop(self, *, interrupt: bool = False) -> None:
-        """Let it end by itself; with ``interrupt`` after the present step instead of after the episode."""
+        """Let it end by itself; with ``interrupt`` after the present step instead of after the episode.
+
+        An interrupted one that has not come to a step has :data:`STOP_SECONDS` until :meth:`breach` says that it is late.
+        """
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
         if interrupt:
+            self._interrupted = time.monotonic()
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGTERM)
 
@@ -249,6 +261,8 @@ class WorkerProcess:
         watched, self._watched = self._watched, reading
         deadline = deadlines.of(reading.phase)
         taken = now - max(reading.since, self._not_before)
+        if self._interrupted is not None and reading.phase in BEFORE_STEPS:
+            deadline, taken = STOP_SECONDS, now - self._interrupted
         if deadline is None or watched != reading or taken <= deadline:
             return None
         return Breach(phase=reading.phase, seconds=taken, deadline=deadline)
@@ -257,12 +271,17 @@ class WorkerProcess:
         """Let its present phase begin now: this process, and perhaps the whole machine, was stopped for a while."""
         self._not_before = now
 
-    def end(self) -> str:
-        """Kill the process with all that it started, and say how it ended, in words."""
-        # The group is killed before its leader is reaped: until then no other group can have its number.
+    def kill(self) -> None:
+        """Kill the process with all that it started, and do not wait: many that are large would be waited for in turn."""
+        # Before its leader is reaped: until then no other group can have its number.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
+
+    def end(self) -> str:
+        """Kill the process with all that it started, and say how it ended, in words."""
+        self.kill()
+        if self._process.returncode is None:
             self._process.wait()
             self.read_output()
         return describe_exit(self._process.wait())
