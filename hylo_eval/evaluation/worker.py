@@ -146,9 +146,6 @@ class Worker:
             self._enter("make")
             env = self.open(instance.spec)
             safety = self.filters(env)
-            if self.stop is not None and self.stop():
-                # Before the reset, which may take as long as making the env has.
-                raise KeyboardInterrupt("the run was stopped")
         except MissingSimulator:
             # The configuration's fault, not this episode's: trying again would not help.
             raise
@@ -165,6 +162,9 @@ class Worker:
                 attempt=attempt,
                 replicate=self.replicate,
             )
+        if self.stop is not None and self.stop():
+            # Before the reset, which may take as long as making the env has.
+            raise KeyboardInterrupt("the run was stopped")
         run = partial(
             run_episode,
             env,

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 

@@ -32,8 +32,9 @@ MAX_LOG_BYTES: Final = 32 * 1024 * 1024
 """What is kept of what one worker prints; simulators are known to print at every step."""
 
 STOP_SECONDS: Final = 1.0
-"""How long a worker that was told to stop may still be about what comes before the first step of an episode: imports, an
-agent's weights, an environment, a reset. They may take minutes, and nothing is lost with them."""
+"""How long a worker that was told to stop may still be about what comes before the first step of an episode.
+
+Imports, an agent's weights, an environment or a reset may take minutes, and nothing is lost with them."""
 
 BEFORE_STEPS: Final = frozenset({"make", "reset", "open"})
 """The phases in which an episode has no step yet."""
@@ -173,17 +174,21 @@ class WorkerProcess:
         return self._number
 
     def ask_to_stop(self, *, interrupt: bool = False) -> None:
-        """Let it end by itself; with ``interrupt`` after the present step instead of after the episode.
-
-        An interrupted one that has not come to a step has :data:`STOP_SECONDS` until :meth:`breach` says that it is late.
-        """
+        """Let it end by itself; with ``interrupt`` after the present step instead of after the episode."""
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
         if interrupt:
-            self._interrupted = time.monotonic()
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGTERM)
+            self.interrupt()
+
+    def interrupt(self) -> None:
+        """Have its episode end after the present step; any thread may ask that.
+
+        One that has not come to a step has :data:`STOP_SECONDS`; then :meth:`breach` says that it is late.
+        """
+        self._interrupted = time.monotonic()
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGTERM)
 
     def receive(self) -> Iterator[dict[str, Any]]:
         """Events that have arrived; after many it stops, and goes on at the next call.
@@ -272,7 +277,7 @@ class WorkerProcess:
         self._not_before = now
 
     def kill(self) -> None:
-        """Kill the process with all that it started, and do not wait: many that are large would be waited for in turn."""
+        """Kill the process with all that it started, without waiting: many that are large end side by side."""
         # Before its leader is reaped: until then no other group can have its number.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
