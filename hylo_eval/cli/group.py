@@ -6,6 +6,7 @@ inconclusive; 130 stopped by SIGINT or SIGTERM.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import errno
 import os
@@ -220,7 +221,8 @@ def exit_code(error: BaseException, *, debug: bool, typed: Sequence[str] = ()) -
 
         traceback.print_exception(error)
     if isinstance(error, click.ClickException):
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         return EXIT_USAGE
     return _refused(error, typed) if isinstance(error, HyloError) else _unforeseen(error)
 
@@ -268,4 +270,6 @@ def _unforeseen(error: BaseException) -> int:
 def _say(text: str) -> None:
     from hylo_eval.cli.terminal import printable
 
-    print(printable(text), file=sys.stderr)  # noqa: T201 - this is the command line
+    # Where there is no room for a word, the exit code still says it.
+    with contextlib.suppress(OSError):
+        print(printable(text), file=sys.stderr)  # noqa: T201 - this is the command line
