@@ -18,6 +18,7 @@ import orjson
 
 from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance, TaskSpec
+from hylo_eval.child import kill_group
 from hylo_eval.errors import EnvUnready, EvalError
 from hylo_eval.evaluation.phases import IDLE, Deadlines, PhaseBoard, PhaseReading
 from hylo_eval.evaluation.recipe import Recipe
@@ -278,10 +279,8 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Kill the process with all that it started, without waiting: many that are large end side by side."""
-        # Before its leader is reaped: until then no other group can have its number.
         if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
+            kill_group(self.pid)
 
     def end(self) -> str:
         """Kill the process with all that it started, and say how it ended, in words."""
