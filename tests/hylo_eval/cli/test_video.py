@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hylo_eval.report.wall import arrange, sample_frames
-from hylo_eval.video.reading import count_frames, read_frames
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.video.reading import count_frames, read_frames
 from tests.pictures import swap_films, write_picture_run
 from tests.runs import edit_trace, write_run
 
