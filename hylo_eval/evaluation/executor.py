@@ -246,7 +246,10 @@ class InProcess:
         work.begin(instance, lease.attempt, "")
         started_at, began = time.time(), time.monotonic()
         self._doing = attrs.evolve(self._doing, key=lease.key, attempt=lease.attempt, attempt_since=started_at)
-        limited = DisturbedTrace(work.run.trace(episode_id(lease.key, lease.attempt)), Disturbance.FILE_SIZE)
+
+        def limited() -> DisturbedTrace:
+            return DisturbedTrace(work.run.trace(episode_id(lease.key, lease.attempt)), Disturbance.FILE_SIZE)
+
         try:
             result = self.worker.attempt(instance, lease.attempt)
         except BaseException as error:
@@ -255,10 +258,10 @@ class InProcess:
             if self.file_size_limit.restore():
                 work.queue.release(lease)
             if explained:
-                raise limited from error
+                raise limited() from error
             raise
         if not self.file_size_limit.restore():
-            raise limited
+            raise limited()
         recorded = outcome_of(result, instance, work.run, started_at, time.monotonic() - began)
         work.settle(lease, Outcome(**recorded))
         self._doing = attrs.evolve(self._doing, episodes=self._doing.episodes + 1)
