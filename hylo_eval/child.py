@@ -85,6 +85,15 @@ def run_child(
         )
 
 
+def kill_group(leader: int) -> None:
+    """Kill a process that leads a group, with all that it started there; to be called before its leader is reaped.
+
+    Until then no other group can have its number.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
 def _wait(process: subprocess.Popen[bytes], deadline_seconds: float) -> int | None:
     """Its exit code, None at the deadline; what it started in its group ends with it, also where we are interrupted."""
     descriptor = os.pidfd_open(process.pid)
@@ -95,9 +104,7 @@ def _wait(process: subprocess.Popen[bytes], deadline_seconds: float) -> int | No
         ended = bool(waiting.poll(deadline_seconds * 1000.0))
     finally:
         os.close(descriptor)
-        # Before it is reaped: until then no other group can have its number.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process.pid)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_SECONDS_TO_DIE)
     return process.returncode if ended else None

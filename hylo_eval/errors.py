@@ -147,7 +147,8 @@ class DisturbedTrace(EvalError):
         self.how = how
         super().__init__(
             f"the process that writes the trace {path} found {how}: something else in it interferes",
-            fix="have the agent and the environment leave files, descriptors and limits alone that are not theirs",
+            fix="have the agent and the environment leave files, descriptors and limits alone that are not theirs; "
+            "with --workers 1 only the worker is lost, and the run goes on",
         )
 
 

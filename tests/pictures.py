@@ -11,6 +11,7 @@ import numpy as np
 from hylo_core.spec import CameraSpec, EnvSpec
 from hylo_eval import evaluate
 from hylo_eval.evaluation.evaluate import EvalResult
+from hylo_eval.traces.layout import RunFolder
 from tests.episodes import FunctionAgent, ScriptedEnv
 from tests.runs import unit
 
@@ -49,6 +50,13 @@ class PictureEnv(ScriptedEnv):
     def step(self, action: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         observation, *rest = super().step(action)
         return (self.draw() if "front" not in observation else observation), *rest
+
+
+def swap_films(run: RunFolder, shown: int, under: int) -> Path:
+    """Put the video of one seed's episode under the file name of another's; gives that file."""
+    ((source,), (target,)) = (run.videos.glob(f"*task-{seed}-*.mp4") for seed in (shown, under))
+    target.write_bytes(source.read_bytes())
+    return target
 
 
 def write_picture_run(

@@ -6,6 +6,7 @@ inconclusive; 130 stopped by SIGINT or SIGTERM.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import errno
 import os
@@ -274,8 +275,10 @@ def _say(text: str) -> None:
     from hylo_eval.cli.terminal import console, printable
 
     text = printable(text)
-    # A program that reads it need not wait for what only a terminal needs.
-    if sys.stderr.isatty():
-        console(stderr=True).print(text)
-    else:
-        print(text, file=sys.stderr)  # noqa: T201 - this is the command line
+    # Where there is no room for a word, the exit code still says it.
+    with contextlib.suppress(OSError):
+        # A program that reads it need not wait for what only a terminal needs.
+        if sys.stderr.isatty():
+            console(stderr=True).print(text)
+        else:
+            print(text, file=sys.stderr)  # noqa: T201 - this is the command line

@@ -69,10 +69,20 @@ def _recorded_interpreter(manifest: Path) -> str:
 
 def _in_process(recipe: Recipe, options: Mapping[str, Any], stop: StopRequest) -> Executor:
     from hylo_eval.evaluation.executor import InProcess
+    from hylo_eval.evaluation.file_size import FileSizeLimit
     from hylo_eval.evaluation.worker import make_worker
 
+    limit = FileSizeLimit.now()
     made = make_worker(recipe, stop=stop)
-    return InProcess(made.worker, made.agent, made.env_ref, made.agent_ref, closes_agent=True, video=options["video"])
+    return InProcess(
+        made.worker,
+        made.agent,
+        made.env_ref,
+        made.agent_ref,
+        closes_agent=True,
+        video=options["video"],
+        file_size_limit=limit,
+    )
 
 
 def _ray(recipe: Recipe, options: Mapping[str, Any]) -> Executor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
     Recorded = tuple[EpisodeRecord, VideoFile]
 
-_NOT_BELIEVED: Final = "trace changed"
+_TRACE_CHANGED: Final = "trace changed"
 """What stands for the outcome of an episode whose trace is not the one on record."""
+_VIDEO_CHANGED: Final = "video changed"
+"""What stands for it beside a video that is not the one on record."""
 
 
 @click.command()
@@ -55,15 +58,14 @@ def video(**options: Any) -> int:
     doubts = _doubts(found)
     if not options["grid"]:
         rows = [
-            (item.key, _NOT_BELIEVED if item.key in doubts else _outcome(item), file.camera, str(file.path))
-            for item, file in found
+            (item.key, doubts.get(file.path) or _outcome(item), file.camera, str(file.path)) for item, file in found
         ]
         print_table(console(), ("episode", "outcome", "camera", "file"), rows)
         return 0
-    found = [(item, file) for item, file in found if item.key not in doubts]
+    found = [(item, file) for item, file in found if file.path not in doubts]
     if not found:
         raise EvalError(
-            f"none of these videos is shown: no trace of {record.run_id} is the one that was recorded",
+            f"none of these videos is shown: of {record.run_id} neither trace nor video is the one that was recorded",
             fix="hylo-eval rescore says what was changed; restore the run folder from where it was copied",
         )
     for camera in sorted({file.camera for _, file in found}):
@@ -96,14 +98,24 @@ def _videos(record: RunRecord, options: dict[str, Any]) -> Sequence[Recorded]:
     raise EvalError(f"the run {record.run_id} has no {what}", fix="record some: hylo-eval run … --video all")
 
 
-def _doubts(found: Sequence[Recorded]) -> Mapping[str, str]:
-    """Why the videos of an episode show nothing that is on record, by its key; said on standard error."""
-    from hylo_eval.report.recorded import why_not_believed
+def _doubts(found: Sequence[Recorded]) -> Mapping[Path, str]:
+    """What stands in place of an outcome beside videos that nothing vouches for; why is said on standard error."""
+    from hylo_eval.report.recorded import read_believed
+    from hylo_eval.video.films import FilmCheck, films_on_record
 
-    episodes = {item.key: item for item, _ in found}
-    doubts = {key: why for key, item in episodes.items() if (why := why_not_believed(item))}
-    for key, why in doubts.items():
-        console(stderr=True).print(printable_line(f"{key}: nothing vouches for its videos: {why}"))
+    doubts: dict[Path, str] = {}
+    check, err = FilmCheck(), console(stderr=True)
+    for key, pairs in groupby(found, lambda pair: pair[0].key):
+        recorded = [*pairs]
+        trace, why = read_believed(recorded[0][0])
+        if trace is None:
+            err.print(printable_line(f"{key}: nothing vouches for its videos: {why}"))
+            doubts |= {file.path: _TRACE_CHANGED for _, file in recorded}
+            continue
+        for _, file in recorded:
+            if why := check.doubt(file.path, films_on_record(trace)):
+                err.print(printable_line(f"{key}: not the video that was recorded: {why}"))
+                doubts[file.path] = _VIDEO_CHANGED
     return doubts
 
 

@@ -13,6 +13,7 @@ from hylo_eval.compare.evidence import (
     PairedEvidence,
     RunConditions,
     RunEvidence,
+    faulty,
 )
 from hylo_eval.errors import EvalError
 from hylo_eval.numerals import are, counted
@@ -206,9 +207,8 @@ def _faults(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Difference]
         if len(run.faults) > _SHOWN:
             faults.append(f"has {len(run.faults) - _SHOWN} more such faults")
         # A folder may be a copy of the run whose id it carries, which is whole.
-        fix = f"restore the files of {run.folder or run.conditions.run_id} as they were written, or run its agent again"
         for fault in faults:
-            yield Difference(name="traces", sentence=f"the {side}'s run {fault}", allowable=False, fix=fix)
+            yield faulty(side, run.folder or run.conditions.run_id, fault)
 
 
 def _unfinished(candidate: RunEvidence, parent: RunEvidence) -> Iterator[Difference]:

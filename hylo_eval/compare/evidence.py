@@ -277,3 +277,15 @@ class PairedEvidence:
             for outcome in outcomes.values()
             if outcome.start is not None and outcome.start.state
         )
+
+
+def faulty(side: str, run: str, fault: str) -> Difference:
+    """The refusal of a run in which something is not as it was recorded.
+
+    Args:
+        side: Which of the two it is.
+        run: Its folder or name.
+        fault: What is wrong, as what is said of a run: ``has …``.
+    """
+    fix = f"restore the files of {run} as they were written, or run its agent again"
+    return Difference(name="traces", sentence=f"the {side}'s run {fault}", allowable=False, fix=fix)

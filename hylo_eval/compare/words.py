@@ -8,12 +8,12 @@ from typing import Final
 _DIGEST: Final = re.compile(r"\b((?:sha256:)?[0-9a-f]{12})[0-9a-f]{52}\b")
 
 
-def not_as_recorded(count: int) -> str:
-    """That so many traces were changed since their episodes."""
+def not_as_recorded(count: int, what: str = "trace") -> str:
+    """That so many traces, or other files of episodes, were changed since."""
     return (
-        "1 trace is not the one that was recorded"
+        f"1 {what} is not the one that was recorded"
         if count == 1
-        else f"{count} traces are not the ones that were recorded"
+        else f"{count} {what}s are not the ones that were recorded"
     )
 
 

@@ -11,6 +11,10 @@ The env's time limit is lifted, because the harness owns the horizon. A Box obse
 key, ``observation``; a Dict observation of boxes stays what it is. A Discrete action is one number, the index
 of the choice.
 
+Where the env is one of MuJoCo and keeps ``model`` and ``data`` as Gymnasium's own do, an instability that MuJoCo
+warns of ends the episode as ``sim_unstable``, as in the families of ours. Any other simulator says nothing of
+the kind, and a reward that is not finite is then the environment's fault.
+
 The env draws its initial state from the seed it is given at reset. Whether it keeps anything else from one
 episode to the next is its own affair: ``hylo-eval check-env`` tells.
 """
@@ -28,7 +32,8 @@ from numpy.typing import NDArray
 from hylo_core.frozen import thaw
 from hylo_core.spec import ActionSlice, EnvSpec, StateSpec
 from hylo_core.task import SeedInit, TaskSpec
-from hylo_eval.envs.protocol import INSTRUCTION, SUCCESS
+from hylo_eval.envs.mujoco_state import watch_of
+from hylo_eval.envs.protocol import INSTRUCTION, SUCCESS, UNSTABLE
 from hylo_eval.envs.task_support import (
     installed_versions,
     instance_at_reset,
@@ -77,7 +82,8 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
             instruction_source="benchmark",
             success_source=self._success.source,
         )
-        self.versions = installed_versions("gymnasium")
+        self._watch = watch_of(self._env.unwrapped)
+        self.versions = installed_versions("gymnasium", *(["mujoco"] if self._watch else []))
         self.renderer = "none"
 
     def reset(
@@ -88,6 +94,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=instance.seed)
         observation, info = self._env.reset(seed=instance.seed)
         self._success.restart()
+        self._watch = watch_of(self._env.unwrapped)
         return self._observe(observation), {
             INSTRUCTION: self._instruction,
             SUCCESS: self._success.at_reset(info),
@@ -96,6 +103,10 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Apply one action, of the shape and dtype of the action space."""
         observation, reward, terminated, truncated, info = self._env.step(self._command(action))
+        unstable = None if self._watch is None else self._watch.check()
+        if unstable is not None:
+            # Numbers of no meaning decide no success.
+            return self._observe(observation), float(reward), False, False, {SUCCESS: False, UNSTABLE: unstable}
         success = self._success.after_step(float(reward), terminated=bool(terminated), info=info)
         return (
             self._observe(observation),

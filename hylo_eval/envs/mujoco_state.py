@@ -7,6 +7,7 @@ calm one. We switch that off (``mjDSBL_AUTORESET``) and read the warning counter
 from __future__ import annotations
 
 import hashlib
+import sys
 from typing import Any
 
 _FATAL_WARNINGS = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC", "mjWARN_BADCTRL")
@@ -49,6 +50,16 @@ class StabilityWatch:
                 self._counts[index] = count
                 return f"MuJoCo warned {name} at {time:.3f} s"
         return f"simulation time went back to {time:.3f} s" if went_back else None
+
+
+def watch_of(simulator: Any) -> StabilityWatch | None:
+    """A watch of an environment that holds a MuJoCo model and its data as ``model`` and ``data``; None of any other."""
+    # Whoever holds a model has imported the package; others shall not need it.
+    api: Any = sys.modules.get("mujoco")
+    if api is None:
+        return None
+    model, data = (getattr(simulator, name, None) for name in ("model", "data"))
+    return StabilityWatch(model, data) if isinstance(model, api.MjModel) and isinstance(data, api.MjData) else None
 
 
 def state_digest(data: Any) -> str:

@@ -16,14 +16,16 @@ from hylo_core.errors import describe_error
 from hylo_core.spec import SpecDifference
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import INFRASTRUCTURE
+from hylo_eval.errors import Disturbance, DisturbedTrace
 from hylo_eval.evaluation.activity import Activity, ActivityReport, WorkerActivity
+from hylo_eval.evaluation.file_size import FileSizeLimit
 from hylo_eval.evaluation.outcomes import outcome_of
 from hylo_eval.evaluation.phases import IDLE
 from hylo_eval.evaluation.preflight import preflight
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.queue import Attempt, Ending, Heartbeat, Lease, Outcome, Owner, RunQueue, State
-from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.layout import RunFolder, episode_id
 from hylo_eval.video.recorder import VideoTally, make_recorder
 
 if TYPE_CHECKING:
@@ -175,7 +177,17 @@ class Executor(Protocol):
 class InProcess:
     """Runs episodes in this process, one after the other.
 
-    An env that hangs hangs the run, and one that crashes ends it; the queue then knows what is left.
+    An env that hangs hangs the run, and one that crashes ends it; the queue then knows what is left. So does one that
+    limits the size of files and keeps a trace, the queue or the log from being written.
+
+    Attributes:
+        worker: Runs the episodes.
+        agent: Who acts.
+        env_ref: What the env was made from, for the manifest.
+        agent_ref: The same of the agent.
+        closes_agent: Whether the agent was made for this run.
+        video: Which episodes are kept as video.
+        file_size_limit: The one that holds before agent and env are made, and again after every episode.
     """
 
     worker: Worker
@@ -184,6 +196,7 @@ class InProcess:
     agent_ref: Mapping[str, Any]
     closes_agent: bool = False
     video: VideoChoice = "none"
+    file_size_limit: FileSizeLimit = attrs.field(factory=FileSizeLimit.now)
     _task: str | None = attrs.field(default=None, init=False)
     _doing: WorkerActivity = attrs.field(default=WorkerActivity(name="in-process"), init=False)
     _phase: str = attrs.field(default=IDLE, init=False)
@@ -194,6 +207,8 @@ class InProcess:
         self._task = first.id
         setup, differences = preflight(self.worker, first, self.agent, self.env_ref, self.agent_ref)
         self.worker.video = make_recorder(self.worker.run, self.video, setup.env_spec)
+        if not self.file_size_limit.restore():
+            raise DisturbedTrace(self.worker.run.trace("*"), Disturbance.FILE_SIZE)
         return setup, differences
 
     def execute(self, work: Work) -> None:
@@ -231,11 +246,22 @@ class InProcess:
         work.begin(instance, lease.attempt, "")
         started_at, began = time.time(), time.monotonic()
         self._doing = attrs.evolve(self._doing, key=lease.key, attempt=lease.attempt, attempt_since=started_at)
+
+        def limited() -> DisturbedTrace:
+            return DisturbedTrace(work.run.trace(episode_id(lease.key, lease.attempt)), Disturbance.FILE_SIZE)
+
         try:
             result = self.worker.attempt(instance, lease.attempt)
-        except BaseException:
-            work.queue.release(lease)
+        except BaseException as error:
+            explained = self.file_size_limit.explains(error)
+            # Where it stays, the queue cannot be told; it takes the lease back from a process that is gone.
+            if self.file_size_limit.restore():
+                work.queue.release(lease)
+            if explained:
+                raise limited() from error
             raise
+        if not self.file_size_limit.restore():
+            raise limited()
         recorded = outcome_of(result, instance, work.run, started_at, time.monotonic() - began)
         work.settle(lease, Outcome(**recorded))
         self._doing = attrs.evolve(self._doing, episodes=self._doing.episodes + 1)

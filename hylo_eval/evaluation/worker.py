@@ -164,6 +164,9 @@ class Worker:
                 attempt=attempt,
                 replicate=self.replicate,
             )
+        if self.stop is not None and self.stop():
+            # Before the reset, which may take as long as making the env has.
+            raise KeyboardInterrupt("the run was stopped")
         run = partial(
             run_episode,
             env,

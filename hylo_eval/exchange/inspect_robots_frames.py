@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from glob import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from hylo_eval.errors import EvalError, cannot_write
+from hylo_eval.errors import EvalError, TraceError, cannot_write
+from hylo_eval.evallog.v02 import Sample
 from hylo_eval.exchange.source import ExportSource
+from hylo_eval.traces.reader import read_trace
+from hylo_eval.video.films import sort_out
 
 FRAMES_A_VIDEO: Final = 8
 """Evenly spaced, the first and the last among them."""
@@ -34,11 +37,12 @@ def write_frames(source: ExportSource, folder: Path) -> Mapping[str, list[dict[s
         Instance key -> messages that show its frames, for the scene's transcript.
 
     Raises:
-        EvalError: PyAV is not installed, the folder exists, or a file cannot be read or written.
+        EvalError: PyAV is not installed, the folder exists, a file cannot be read or written, or nothing vouches for a
+            video.
     """
     import numpy as np
 
-    videos = {sample.key: _videos(source, source.trace(sample)) for sample in source.log.samples}
+    videos = {sample.key: _videos(source, sample) for sample in source.log.samples}
     if not any(videos.values()):
         return {}
     try:
@@ -71,11 +75,34 @@ def file_name(text: str) -> str:
     return safe if safe == text else f"{safe}-{zlib.crc32(text.encode()):08x}"
 
 
-def _videos(source: ExportSource, trace: Path) -> dict[str, Path]:
-    """Camera -> the finished video of the episode whose trace is this."""
+def _videos(source: ExportSource, sample: Sample) -> dict[str, Path]:
+    """Camera -> the finished video of an episode.
+
+    Raises:
+        EvalError: One is not the video that was recorded, or the trace that would tell is not the recorded one.
+    """
+    trace = source.trace(sample)
     stem = trace.name.removesuffix(".jsonl")
-    found = sorted((source.run.path / "videos").glob(f"{escape(stem)}.*.mp4"))
-    return {path.name[len(stem) + 1 : -len(".mp4")]: path for path in found if path.is_file() and not path.is_symlink()}
+    there = sorted((source.run.path / "videos").glob(f"{escape(stem)}.*.mp4"))
+    there = [path for path in there if path.is_file() and not path.is_symlink()]
+    found = {path.name[len(stem) + 1 : -len(".mp4")]: path for path in there}
+    doubts = _doubts(trace, sample.trace_sha256, found.values()) if found else []
+    if doubts:
+        raise EvalError(
+            f"nothing vouches for a video of {sample.key}: {doubts[0]}",
+            fix="restore the run's files as they were written, or remove the video: the export then has none of it",
+        )
+    return found
+
+
+def _doubts(path: Path, trace_sha256: str, videos: Iterable[Path]) -> list[str]:
+    try:
+        trace = read_trace(path, digests="trace", by_column=True)
+    except TraceError as error:
+        return [f"{path.name}: {error.reason}"]
+    if trace_sha256 and trace.trace_sha256 != trace_sha256:
+        return [f"{path.name}: {trace_sha256} is on record as its digest, the file has {trace.trace_sha256}"]
+    return sort_out(videos, trace)[1]
 
 
 def _frames(path: Path) -> dict[int, Any]:

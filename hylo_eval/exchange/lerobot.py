@@ -24,6 +24,7 @@ from hylo_eval.exchange.arrow import Arrow, arrow
 from hylo_eval.exchange.lerobot_frames import EpisodeFrames, FeatureStatistics, frames_of, state_names
 from hylo_eval.exchange.source import ExportSource
 from hylo_eval.traces.reader import read_trace
+from hylo_eval.video.films import sort_out
 
 CODEBASE_VERSION: Final = "v3.0"
 DATA_PATH: Final = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
@@ -259,7 +260,10 @@ class _Videos:
             for path in self._folder.glob(f"{escape(episode_id)}.*.mp4")
         }
         cameras = {name: layouts[name].shape for name in sorted(found) if name in layouts}
-        if not cameras:
+        _, doubts = sort_out((found[name] for name in cameras), trace)
+        if doubts:
+            self.missing = self.missing or f"a video is not the one that was recorded: {doubts[0]}"
+        elif not cameras:
             self.missing = self.missing or "no video was recorded of every episode"
         elif self._cameras not in (None, cameras):
             self.missing = self.missing or "episodes were recorded by different cameras"

@@ -18,6 +18,7 @@ from hylo_core.trace import EpisodeTrace, GradeEvent
 from hylo_eval.errors import EvalError
 from hylo_eval.grading.protocol import NoJudgement
 from hylo_eval.numerals import counted
+from hylo_eval.video.films import sort_out
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
@@ -96,9 +97,11 @@ class OperatorGrader:
         instruction = trace.instance.spec.instruction if trace.reset is None else trace.reset.instruction
         self._say(f"\n{harmless(trace.key)}: {harmless(instruction)}")
         self._say(f"  {trace.status}, {counted(len(trace.steps), 'step')}")
-        videos = find_videos(self._videos, trace.episode_id)
+        videos, doubts = sort_out(find_videos(self._videos, trace.episode_id), trace)
         for video in videos:
             self._say(f"  video: {harmless(str(video))}")
+        for doubt in doubts:
+            self._say(f"  not the video that was recorded: {harmless(doubt)}")
         if not videos:
             self._say("  no video is recorded")
         elif self._player:

@@ -21,6 +21,7 @@ from hylo_eval.grading.operator import find_videos
 from hylo_eval.verify.judging.exchange import ChatRequest, Completion, complete
 from hylo_eval.verify.verdict import GradingInfraError
 from hylo_eval.verify.verifiers.contract import check_option_seconds
+from hylo_eval.video.films import sort_out
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
@@ -189,6 +190,12 @@ class VlmJudge:
         if self._options.camera:
             videos = [video for video in videos if video.name == f"{trace.episode_id}.{self._options.camera}.mp4"]
         if len(videos) == 1:
+            _, doubts = sort_out(videos, trace)
+            if doubts:
+                raise EvalError(
+                    f"the video is not the one that was recorded: {doubts[0]}",
+                    fix="restore the videos of the run as they were written",
+                )
             return videos[0]
         if not videos:
             of = f" of camera {self._options.camera!r}" if self._options.camera else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,7 @@ from hylo_eval.errors import EvalError
 from hylo_eval.report.page_content import Place
 from hylo_eval.report.run_summary import RunSummary
 from hylo_eval.report.wall import sample_frames
-from hylo_eval.video.reading import VideoFile, find_videos
+from hylo_eval.video.reading import VideoFile
 
 STRIP_FRAMES: Final = 8
 STRIP_WIDTH: Final = 96
@@ -53,7 +53,7 @@ def fit_films(
 ) -> dict[Place, list[Film]]:
     """The videos of all episodes: of the chosen ones in the page, in their order, as long as there is room.
 
-    An episode whose trace is not the one on record has none: nothing vouches that they show what was recorded.
+    Those are left out that nothing vouches for: where the trace or the video itself is not the one on record.
 
     Args:
         runs: What the page is about.
@@ -61,30 +61,22 @@ def fit_films(
         room: Bytes that the page may grow by.
         page: Where it will lie; None for a server that has ``videos/<file>``, which puts none into the page.
     """
-    recorded = [_vouched(run) for run in runs]
-    everything = [(place, index) for place, run in enumerate(runs) for index in range(len(run.episodes))]
     links = {
-        (place, index): [_linked(video, page) for video in recorded[place][episode]]
-        for place, index in everything
-        if (episode := runs[place].episodes[index].record.episode_id) in recorded[place]
+        (place, index): [_linked(video, page) for video in episode.videos]
+        for place, run in enumerate(runs)
+        for index, episode in enumerate(run.episodes)
+        if episode.videos
     }
     if page is None:
         return links
     room -= sum(len(film.link) + _OVERHEAD // 4 for films in links.values() for film in films)
     for place, index in chosen:
-        videos = recorded[place].get(runs[place].episodes[index].record.episode_id, ())
-        for number, video in enumerate(videos):
+        for number, video in enumerate(runs[place].episodes[index].videos):
             film = _embedded(video, f"film-{place}-{index}-{number}", room)
             if film is not None:
                 room -= len(film.content) + len(film.sheet) + _OVERHEAD
                 links[place, index][number] = attrs.evolve(film, link=links[place, index][number].link)
     return links
-
-
-def _vouched(run: RunSummary) -> Mapping[str, tuple[VideoFile, ...]]:
-    changed = {episode.record.episode_id for episode in run.changed}
-    found = find_videos(run.record.folder)
-    return {episode_id: videos for episode_id, videos in found.items() if episode_id not in changed}
 
 
 def _linked(video: VideoFile, page: Path | None) -> Film:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -247,17 +247,30 @@ def _json(value: Any) -> str:
 
 
 def changed_words(run: RunSummary) -> tuple[str, ...]:
-    """What is said before everything else of a run whose traces were changed: how many, then which and in what."""
-    changed = run.changed
-    if not changed:
-        return ()
-    head = (
-        f"{run.record.run_id}: {not_as_recorded(len(changed))}. What was changed is not believed: "
-        "it counts neither as success nor as failure."
+    """What is said before everything else of a run whose traces or videos were changed: how many, which and in what."""
+    traces = {item.record.key: item.changes for item in run.changed}
+    videos = {item.record.key: item.doubts for item in run.doubtful}
+    run_id = run.record.run_id
+    return (
+        *_listed(
+            f"{run_id}: {not_as_recorded(len(traces))}. What was changed is not believed: "
+            "it counts neither as success nor as failure.",
+            traces,
+        ),
+        *_listed(
+            f"{run_id}: {not_as_recorded(sum(map(len, videos.values())), 'video')}. What was changed is not shown.",
+            videos,
+        ),
     )
-    shown = [f"{item.record.key}: {'; '.join(item.changes)}." for item in changed[:_SHOWN_EPISODES]]
-    more = [f"And {len(changed) - len(shown)} more."] if len(changed) > len(shown) else []
-    return (head, *shown, *more)
+
+
+def _listed(head: str, found: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    if not found:
+        return
+    yield head
+    yield from (f"{key}: {'; '.join(what)}." for key, what in list(found.items())[:_SHOWN_EPISODES])
+    if len(found) > _SHOWN_EPISODES:
+        yield f"And {len(found) - _SHOWN_EPISODES} more."
 
 
 def make_notices(runs: Sequence[RunSummary]) -> tuple[str, ...]:

@@ -35,15 +35,15 @@ def read_with_changes(
     return trace, changes_of(record, trace)
 
 
-def why_not_believed(record: EpisodeRecord) -> str:
-    """Why nothing of an episode is shown as what was recorded, in words; empty where its trace is the one on record."""
+def read_believed(record: EpisodeRecord) -> tuple[EpisodeTrace | None, str]:
+    """The trace of an episode if it is the one on record, or else why nothing of it is shown, in words."""
     if record.trace is None:
-        return "its trace is not there"
+        return None, "its trace is not there"
     try:
-        _, changes = read_with_changes(record, record.trace, by_column=True)
+        trace, changes = read_with_changes(record, record.trace, by_column=True)
     except TraceError as error:
-        return f"{error.path.name}: {error.reason}"
-    return "; ".join(changes)
+        return None, f"{error.path.name}: {error.reason}"
+    return (None, "; ".join(changes)) if changes else (trace, "")
 
 
 def changes_of(record: EpisodeRecord, trace: EpisodeTrace) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ from hylo_eval.scoring.outcome import TRACE_MISSING, TRACE_UNREADABLE
 from hylo_eval.scoring.success import Success
 from hylo_eval.scoring.survival import TimeToSuccessSummary, summarise_times
 from hylo_eval.scoring.time_to_success import TimeToSuccess
+from hylo_eval.video.films import FilmCheck, FilmDigest, films_on_record
+from hylo_eval.video.reading import VideoFile, find_videos
 
 if TYPE_CHECKING:
     from hylo_core.trace import EpisodeTrace
@@ -51,6 +53,9 @@ class EpisodeSummary:
         initial_state: What it began in.
         reply_seconds: How long each reply of the agent took.
         changes: In which ways its trace is not the one on record; it is not believed then, and abstains.
+        films: The digests of its videos, by file name; None where its trace is of a Hylo that recorded none.
+        videos: Those that are there and are the ones on record.
+        doubts: Why each of the others is not shown.
     """
 
     record: EpisodeRecord
@@ -65,6 +70,9 @@ class EpisodeSummary:
     initial_state: InitialState | None = None
     reply_seconds: array[float] = attrs.field(factory=lambda: array("f"))
     changes: tuple[str, ...] = ()
+    films: Mapping[str, FilmDigest] | None = attrs.field(factory=dict[str, FilmDigest])
+    videos: tuple[VideoFile, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -147,6 +155,11 @@ class RunSummary:
         return tuple(episode for episode in self.episodes if episode.changes)
 
     @property
+    def doubtful(self) -> tuple[EpisodeSummary, ...]:
+        """The episodes of which a video is not the one on record, and is not shown."""
+        return tuple(episode for episode in self.episodes if episode.doubts)
+
+    @property
     def initial_states(self) -> StateCount:
         """How many different initial states there were."""
         return count_states(episode.initial_state for episode in self.episodes)
@@ -173,6 +186,7 @@ def summarise_run(
     record: RunRecord,
     *,
     known: dict[Path, EpisodeSummary] | None = None,
+    check: FilmCheck | None = None,
     read: Callable[[], None] | None = None,
 ) -> RunSummary:
     """Read every trace of a run and say what it comes to; memory grows by the episode, not by the step.
@@ -181,9 +195,12 @@ def summarise_run(
         record: The run.
         known: Episodes that were summarised before, by trace; new ones are added. Finished traces do not change but for
             grades, so a run that goes on is not read from the beginning each time.
+        check: Has read videos of this run before.
         read: Called after each episode, for a progress bar.
     """
     known = {} if known is None else known
+    check = check or FilmCheck()
+    there = find_videos(record.folder)
     episodes: list[EpisodeSummary] = []
     for episode in record.episodes:
         found = known.get(episode.trace) if episode.trace is not None else None
@@ -193,10 +210,22 @@ def summarise_run(
             found = attrs.evolve(found, record=episode)
         if episode.trace is not None:
             known[episode.trace] = found
-        episodes.append(found)
+        episodes.append(_with_videos(found, there.get(episode.episode_id, ()), check))
         if read is not None:
             read()
     return _summarise(record, tuple(episodes))
+
+
+def _with_videos(episode: EpisodeSummary, there: Sequence[VideoFile], check: FilmCheck) -> EpisodeSummary:
+    """An episode with its videos; where its trace is not the one on record, nothing vouches for any."""
+    if episode.changes or not there:
+        return episode
+    doubts = {video: check.doubt(video.path, episode.films) for video in there}
+    return attrs.evolve(
+        episode,
+        videos=tuple(video for video, doubt in doubts.items() if not doubt),
+        doubts=tuple(doubt for doubt in doubts.values() if doubt),
+    )
 
 
 def summarise_episode(record: EpisodeRecord) -> EpisodeSummary:
@@ -229,6 +258,7 @@ def summarise_episode(record: EpisodeRecord) -> EpisodeSummary:
         error=_error(trace),
         initial_state=initial_state(trace),
         reply_seconds=array("f", (seconds for seconds in reply_durations(trace) if isinstance(seconds, float))),
+        films=films_on_record(trace),
     )
 
 

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, BinaryIO, Final, cast
 from urllib.parse import unquote, urlsplit
 
 import attrs
 import orjson
 
+from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.finished_episodes import finished_samples
 from hylo_eval.report.episode_detail import describe_episode
@@ -31,6 +33,8 @@ from hylo_eval.report.recorded import read_with_changes
 from hylo_eval.report.run_record import RunRecord, read_run
 from hylo_eval.report.run_summary import EpisodeSummary, summarise_run
 from hylo_eval.traces.layout import RunFolder
+from hylo_eval.video.films import FilmCheck, films_on_record
+from hylo_eval.video.reading import video_at
 
 LOOPBACK: Final = "127.0.0.1"
 _NAMES: Final = ("127.0.0.1", "localhost")
@@ -58,6 +62,7 @@ class RunView:
     say: Callable[[str], None] = attrs.field(default=_nobody)
     _said: set[str] = attrs.field(init=False, factory=set[str])
     _known: dict[Path, EpisodeSummary] = attrs.field(init=False, factory=dict[Path, EpisodeSummary])
+    _check: FilmCheck = attrs.field(init=False, factory=FilmCheck)
     _lock: threading.Lock = attrs.field(init=False, factory=threading.Lock)
     _page: tuple[str, bytes] = attrs.field(init=False, default=("", b""))
     _record: RunRecord | None = attrs.field(init=False, default=None)
@@ -74,7 +79,7 @@ class RunView:
             # A trace has its name before the queue has its outcome, and the page shows what the queue has.
             with contextlib.suppress(EvalError):
                 episodes = [sample.episode_id for sample in finished_samples(self.folder)]
-        videos = sorted(path.name for path in self.folder.videos.glob("*.mp4"))
+        videos = sorted(map(_state, self.folder.videos.glob("*.mp4")))
         return hashlib.sha256("\n".join([*seen, *episodes, *videos]).encode()).hexdigest()[:16]
 
     def page(self) -> bytes:
@@ -88,7 +93,7 @@ class RunView:
             version = self.version()
             if self._page[0] != version:
                 self._record = read_run(self.folder)
-                summary = summarise_run(self._record, known=self._known)
+                summary = summarise_run(self._record, known=self._known, check=self._check)
                 options = PageOptions(max_episodes=_EMBEDDED_EPISODES, max_bytes=_LIMIT, live=version)
                 for sentence in changed_words(summary):
                     if sentence not in self._said:
@@ -99,22 +104,38 @@ class RunView:
 
     def episode(self, episode_id: str) -> bytes | None:
         """The steps of an episode that counts, as JSON; None where there is none or its trace cannot be read."""
+        trace = self._believed(episode_id)
+        return None if trace is None else orjson.dumps(describe_episode(trace))
+
+    def _believed(self, episode_id: str, *, by_column: bool = False) -> EpisodeTrace | None:
+        """The trace of an episode that counts, if it is the one on record; of others the summary says why not."""
         record = self._record or read_run(self.folder)
         found = next((item for item in record.episodes if item.episode_id == episode_id), None)
         if found is None or found.trace is None:
             return None
         try:
-            trace, changes = read_with_changes(found, found.trace)
-            # The summary says that it is not believed, and why.
-            return None if changes else orjson.dumps(describe_episode(trace))
+            trace, changes = read_with_changes(found, found.trace, by_column=by_column)
         except TraceError:
             return None
+        return None if changes else trace
 
-    def video(self, name: str) -> Path | None:
-        """A finished video of the run by its file name; None where there is none."""
-        path = self.folder.videos / name
-        plain = Path(name).name == name and name.endswith(".mp4")
-        return path if plain and path.is_file() and path.resolve().parent == self.folder.videos.resolve() else None
+    def open_video(self, name: str) -> BinaryIO | None:
+        """A video of the run by its file name, open to read; None where there is none that is the one on record.
+
+        Raises:
+            EvalError: The run cannot be read.
+        """
+        video = video_at(self.folder.videos / name) if Path(name).name == name else None
+        trace = None if video is None else self._believed(video.episode_id, by_column=True)
+        if video is None or trace is None:
+            return None
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            # What is looked at and what is sent are one open file, whatever its name is given to meanwhile.
+            file = stack.enter_context(video.path.open("rb"))
+            if not self._check.doubt_of(file, name, films_on_record(trace)):
+                stack.pop_all()
+                return file
+        return None
 
 
 def make_server(folder: RunFolder, port: int = 0, say: Callable[[str], None] = _nobody) -> ThreadingHTTPServer:
@@ -222,12 +243,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _send_video(self, name: str) -> None:
-        path = self.run.video(name)
-        if path is None:
+        try:
+            video = self.run.open_video(name)
+        except EvalError:
+            video = None
+        if video is None:
             self._send_or_miss(None, "")
             return
-        with path.open("rb") as file:
-            size = path.stat().st_size
+        with video as file:
+            size = os.fstat(file.fileno()).st_size
             wanted = _wanted(self.headers.get("Range"), size)
             if wanted is None:
                 self._head(HTTPStatus.OK, "video/mp4", size, Accept_Ranges="bytes")
@@ -253,6 +277,14 @@ def _wanted(header: str | None, size: int) -> range | None:
     if not first:
         return range(max(0, size - int(last)), size)
     return range(int(first), min(size, int(last) + 1 if last else size))
+
+
+def _state(path: Path) -> str:
+    """A file and what of it changes with its content."""
+    with contextlib.suppress(FileNotFoundError):
+        seen = path.lstat()
+        return f"{path.name}:{seen.st_size}:{seen.st_mtime_ns}:{seen.st_ctime_ns}"
+    return path.name
 
 
 def _read(file: Any, length: int) -> Iterator[bytes]:

@@ -47,7 +47,7 @@ from hylo_eval.rollout.signals import (
 )
 from hylo_eval.rollout.start import agent_seed, describe_start, now
 from hylo_eval.safety.protocol import begin_filters
-from hylo_eval.traces.writer import TraceWriter
+from hylo_eval.traces.writer import VIDEOS, TraceWriter
 
 if TYPE_CHECKING:
     import gymnasium
@@ -368,8 +368,7 @@ class _Episode:
     ) -> EpisodeResult:
         close_error = self._close_session()
         volatile: dict[str, Any] = {"finished_at": now(), "seconds": self.clock() - self.started}
-        memory = resident_bytes()
-        if memory is not None:
+        if (memory := resident_bytes()) is not None:
             volatile["resident_bytes"] = memory
         if close_error:
             volatile["close_error"] = close_error
@@ -381,10 +380,12 @@ class _Episode:
             reason=clean_text(reason),
             volatile=volatile,
         )
+        if self.frames is not None:
+            self.phase = "record"
+            event = attrs.evolve(event, volatile={**volatile, VIDEOS: self.frames.finish(event)})
         digests = self.writer.end(event)
-        return EpisodeResult(
-            end=event, path=self.writer.path, digests=digests, error=error, disagreements=self.disagreements
-        )
+        path, disagreements = self.writer.path, self.disagreements
+        return EpisodeResult(end=event, path=path, digests=digests, error=error, disagreements=disagreements)
 
     def _close_session(self) -> str:
         """Close the agent's session; what it raises now changes no outcome, and is kept."""

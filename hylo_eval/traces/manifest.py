@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
-import orjson
-
-from hylo_eval.errors import EvalError
-from hylo_eval.traces.files import size_to_read
+from hylo_eval.traces.documents import read_document
 
 _RESTORE: Final = "restore the manifest as the run wrote it, or run it again"
 MANIFEST_SCHEMA: Final = "hylo.manifest/v0.1"
@@ -22,17 +19,6 @@ def read_manifest(path: Path) -> dict[str, Any]:
     Raises:
         EvalError: It is missing, too large, no JSON object or of another schema.
     """
-    try:
-        if size_to_read(path) > MAX_MANIFEST_BYTES:
-            raise EvalError(f"{path} is larger than {MAX_MANIFEST_BYTES} bytes", fix=_RESTORE)
-        document = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise EvalError(f"cannot read the manifest {path}: {error.strerror}", fix="name a run folder") from error
-    except orjson.JSONDecodeError as error:
-        raise EvalError(f"{path}: is not JSON: {error}", fix=_RESTORE) from error
-    if not isinstance(document, dict):
-        raise EvalError(f"{path}: is not a JSON object", fix=_RESTORE)
-    members = cast("dict[str, Any]", document)
-    if members.get("schema") != MANIFEST_SCHEMA:
-        raise EvalError(f"{path}: schema: must be {MANIFEST_SCHEMA!r}, not {members.get('schema')!r}", fix=_RESTORE)
-    return members
+    return read_document(
+        path, what="the manifest", schema=MANIFEST_SCHEMA, max_bytes=MAX_MANIFEST_BYTES, restore=_RESTORE
+    )

@@ -28,6 +28,9 @@ from hylo_eval.traces.encoding import encode_value
 from hylo_eval.traces.layout import PARTIAL
 from hylo_eval.traces.start_form import encode_start
 
+VIDEOS: Final = "videos"
+"""What the end event says of the videos of its episode, under ``volatile``: file name -> digest and size."""
+
 _OPTIONS: Final = orjson.OPT_SERIALIZE_NUMPY
 _DRAIN_BYTES: Final = 1 << 16
 _OF_THIS_PROCESS: Final[Mapping[int, Disturbance]] = {
@@ -178,7 +181,8 @@ class TraceWriter:
     def end(self, event: EpisodeEnd) -> TraceDigests:
         """Write the end event and give the file its final name.
 
-        The end event's own ``volatile`` gains ``behaviour_sha256``, which a reader checks.
+        The end event's own ``volatile`` gains ``behaviour_sha256``, which a reader checks, and :data:`VIDEOS`: none
+        where nobody says otherwise.
 
         Raises:
             DisturbedTrace: Somebody in this process has written there too, or has closed or removed the file.
@@ -187,7 +191,7 @@ class TraceWriter:
         self._stable.append(stable := orjson.dumps(end_form(event)))
         self._hash_behaviour()
         behaviour = f"sha256:{self._behaviour.hexdigest()}"
-        self._lines += _line(stable, {**event.volatile, "behaviour_sha256": behaviour})
+        self._lines += _line(stable, {VIDEOS: {}, **event.volatile, "behaviour_sha256": behaviour})
         self._write_out()
         with self._refusing():
             if os.fstat(self._open()).st_size != self._size:

@@ -16,6 +16,7 @@ from hylo_core.errors import describe_error
 from hylo_eval.errors import EvalError
 from hylo_eval.installing import install_command
 from hylo_eval.traces.files import name_once
+from hylo_eval.video.films import FilmDigest, digest_of_film
 from hylo_eval.video.frames import frames_of, nothing_shown, picture_problem
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ QUEUED_OBSERVATIONS: Final = 64
 """Observations that wait for the encoder; with two cameras of 256 x 256 pixels, 25 MB."""
 PUT_SECONDS: Final = 30.0
 """How long an episode waits for an encoder that does not keep up before it goes on without video."""
-CLOSE_SECONDS: Final = 60.0
-"""How long a finished episode waits for the frames that are still queued."""
+CLOSE_SECONDS: Final = 20.0
+"""How long a finished episode waits for a place in the queue, and then for the frames in it: together less than the
+deadline of the phase in which it does."""
 
 _ENCODING: Final = {"crf": "20", "preset": "veryfast"}
 
@@ -116,16 +118,16 @@ class Encoded:
     """What became of an episode's cameras.
 
     Attributes:
-        files: The finished videos.
+        films: The finished videos by file name.
         errors: Camera to what went wrong; ``*`` where it was no single camera.
     """
 
-    files: tuple[Path, ...] = ()
+    films: Mapping[str, FilmDigest] = attrs.field(factory=dict[str, FilmDigest])
     errors: Mapping[str, str] = attrs.field(factory=dict[str, str])
 
 
 class EpisodeEncoder:
-    """Encodes the cameras of one episode in a thread of its own; a :class:`hylo_eval.video.frames.FrameSink`.
+    """Encodes the cameras of one episode in a thread of its own.
 
     What goes wrong ends the video, never the episode: it is kept in :class:`Encoded`. No frame is left out of a video:
     a full queue makes the episode wait, and one that stays full ends its video.
@@ -193,7 +195,7 @@ class EpisodeEncoder:
             self._thread.join(seconds)
 
     def _conclude(self, *, keep: bool) -> Encoded:
-        finished: list[Path] = []
+        finished: dict[str, FilmDigest] = {}
         self._errors |= self._problems
         if keep and not (self._files or self._errors) and self._pictureless:
             self._errors["*"] = self._pictureless
@@ -202,12 +204,13 @@ class EpisodeEncoder:
             try:
                 if whole:
                     file.finish()
-                    finished.append(self._paths(camera))
+                    with self._paths(camera).open("rb") as film:
+                        finished[self._paths(camera).name] = digest_of_film(film)
                 else:
                     file.discard()
             except Exception as error:  # noqa: BLE001 - FFmpeg's bindings raise anything; no outcome hangs on it
                 self._errors.setdefault(camera, describe_error(error))  # what went wrong first is the reason
-        return Encoded(files=tuple(finished), errors=dict(self._errors))
+        return Encoded(films=finished, errors=dict(self._errors))
 
     def _give_up(self, reason: str) -> None:
         self._gave_up = True

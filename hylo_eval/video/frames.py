@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from hylo_core.trace import EpisodeEnd
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -23,6 +25,10 @@ class FrameSink(Protocol):
 
     def show(self, observation: Mapping[str, Any]) -> None:
         """Look at one observation, as the environment gave it."""
+        ...
+
+    def finish(self, end: EpisodeEnd) -> Mapping[str, Any]:
+        """Take note that the episode has ended, and how; gives what its trace is to say of the videos."""
         ...
 
 

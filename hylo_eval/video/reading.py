@@ -44,11 +44,18 @@ def find_videos(run: RunFolder) -> Mapping[str, tuple[VideoFile, ...]]:
     """The finished videos of a run by episode id, cameras in the order of their names."""
     found: dict[str, list[VideoFile]] = {}
     for path in sorted(run.videos.glob("*.mp4")) if run.videos.is_dir() else ():
-        match = _VIDEO.fullmatch(path.name)
-        if match is not None and path.is_file() and not path.is_symlink():
-            video = VideoFile(episode_id=match["episode"], camera=match["camera"], path=path)
+        video = video_at(path)
+        if video is not None:
             found.setdefault(video.episode_id, []).append(video)
     return {episode: tuple(videos) for episode, videos in found.items()}
+
+
+def video_at(path: Path) -> VideoFile | None:
+    """The finished video that is this file; None for any other file, and for a link, which leads elsewhere."""
+    match = _VIDEO.fullmatch(path.name)
+    if match is None or not path.is_file() or path.is_symlink():
+        return None
+    return VideoFile(episode_id=match["episode"], camera=match["camera"], path=path)
 
 
 def frame_rate_of(path: Path) -> Fraction:

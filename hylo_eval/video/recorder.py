@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 import attrs
 
 from hylo_core.trace import SCORED, EpisodeEnd, EpisodeStatus
 from hylo_eval.errors import EvalError
-from hylo_eval.video.encoder import EpisodeEncoder, require_encoder
+from hylo_eval.video.encoder import Encoded, EpisodeEncoder, require_encoder
+from hylo_eval.video.films import as_recorded
 
 if TYPE_CHECKING:
     from hylo_core.spec import EnvSpec
@@ -54,12 +55,36 @@ class VideoTally:
         return text
 
 
-class _Ended(Protocol):
-    @property
-    def end(self) -> EpisodeEnd: ...
+Result = TypeVar("Result")
 
 
-Result = TypeVar("Result", bound=_Ended)
+@attrs.define
+class _Sink:
+    """Shows an encoder what an episode shows, and has it keep the videos if the episode's end is one to be kept.
+
+    Attributes:
+        encoder: Of this episode alone.
+        keeps: Whether the videos of an episode with such an end are kept.
+        encoded: What became of them; nothing before the end.
+    """
+
+    encoder: EpisodeEncoder
+    keeps: Callable[[EpisodeEnd], bool]
+    encoded: Encoded | None = None
+
+    def show(self, observation: Mapping[str, Any]) -> None:
+        """As a :class:`hylo_eval.video.frames.FrameSink`."""
+        self.encoder.show(observation)
+
+    def finish(self, end: EpisodeEnd) -> Mapping[str, Any]:
+        """As a :class:`hylo_eval.video.frames.FrameSink`."""
+        return as_recorded(self.close(keep=self.keeps(end)).films)
+
+    def close(self, *, keep: bool) -> Encoded:
+        """Finish or remove the videos, once."""
+        if self.encoded is None:
+            self.encoded = self.encoder.close(keep=keep)
+        return self.encoded
 
 
 @attrs.define
@@ -95,16 +120,14 @@ class VideoRecorder:
             cameras={camera.name: camera.channels for camera in env_spec.cameras if camera.dtype == "uint8"},
             bgr=frozenset(camera.name for camera in env_spec.cameras if camera.colour_order == "bgr"),
         )
-        keep = False
+        sink = _Sink(encoder, lambda end: keeps(self.choice, end, task))
         try:
-            result = run_episode(encoder)
-            keep = keeps(self.choice, result.end, task)
+            return run_episode(sink)
         finally:
-            encoded = encoder.close(keep=keep)
-            self.tally.written += len(encoded.files)
+            encoded = sink.close(keep=False)
+            self.tally.written += len(encoded.films)
             self.tally.failed += len(encoded.errors)
             self.tally.first_error = self.tally.first_error or next(iter(encoded.errors.values()), "")
-        return result
 
     def take_tally(self) -> VideoTally:
         """What has been counted since it was asked for the last time."""

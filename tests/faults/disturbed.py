@@ -45,6 +45,7 @@ class Disturbed:
         seeds: Of each task.
         max_steps: Of each episode.
         params: Of each task.
+        env: Who makes the environment.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Disturbed:
         seeds: Sequence[int] = (0, 1),
         max_steps: int = 6,
         params: Mapping[str, Any] | None = None,
+        env: str = "faulty:FaultyEnv",
     ) -> None:
         self.folder, self.runs, self.faults = folder, folder / "runs", folder / "faults"
         self.faults.mkdir(parents=True, exist_ok=True)
@@ -76,7 +78,7 @@ class Disturbed:
             version="1",
             tasks=specs,
             splits={"heldout": tuple(seeds)},
-            metadata={"env": "faulty:FaultyEnv"},
+            metadata={"env": env},
         )
         self.file.write_text(dump_benchmark(written))
         self.benchmark = load_benchmark(self.file)
@@ -119,11 +121,12 @@ class Disturbed:
         forever: bool = False,
         before: Sequence[str] = (),
         module: str = "hylo_eval",
+        path: Path | None = None,
     ) -> subprocess.Popen[bytes]:
         """Start ``hylo-eval`` with arguments in a session of its own."""
         environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(ROOT)]),
+            "PYTHONPATH": os.pathsep.join(map(str, (Path(__file__).parent, ROOT, *([path] if path else [])))),
             MARK: self.mark,
             "HYLO_FAULTS_NOTES": str(self.folder / "notes"),
         }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import sys
 import time
@@ -139,6 +140,12 @@ def scrawl() -> None:
 def shut() -> None:
     """Close every descriptor there may be, as daemons do when they begin."""
     os.closerange(3, 51)
+
+
+@fault
+def limit() -> None:
+    """Let no file grow any more, for good, as whoever keeps core dumps small may do by mistake."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
 @fault

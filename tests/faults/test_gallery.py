@@ -37,6 +37,7 @@ LOST = {
     "scribble-reset": ("worker_lost", "step: WorkerLost: sent what is no event"),
     "scribble-act": ("worker_lost", "step: WorkerLost: sent what is no event"),
     "scrawl-act": ("worker_lost", "step: WorkerLost: found its trace longer or shorter than what it had written"),
+    "limit-act": ("worker_lost", "step: WorkerLost: found a limit on the size of files that it was not started with"),
     "shut-step": ("worker_lost", "WorkerLost: died: "),
 }
 """Task -> status and error of the one attempt that its fault costs."""
@@ -66,6 +67,7 @@ SHORT = (
     "stop-step",
     "scribble-act",
     "scrawl-act",
+    "limit-act",
     "shut-step",
     "chatter-step",
     "litter-step",

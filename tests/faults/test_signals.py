@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -54,8 +55,6 @@ def between(disturbed: Callable[..., Disturbed], kind: str, phase: str) -> tuple
     ("number", "phase"),
     [
         (signal.SIGINT, "step"),
-        pytest.param(signal.SIGTERM, "make", marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, "reset", marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, "close", marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, "act", marks=pytest.mark.slow),
     ],
@@ -82,12 +81,67 @@ def test_the_first_signal_ends_the_run_after_the_present_step(
 
 @pytest.mark.parametrize(
     ("number", "phase"),
-    [
-        (signal.SIGTERM, "step"),
-        pytest.param(signal.SIGINT, "make", marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, "reset", marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, "close", marks=pytest.mark.slow),
-    ],
+    [(signal.SIGINT, "make"), pytest.param(signal.SIGTERM, "reset", marks=pytest.mark.slow)],
+)
+def test_what_comes_before_the_first_step_is_not_waited_for(
+    disturbed: Callable[..., Disturbed], number: signal.Signals, phase: str
+) -> None:
+    """One signal ends a run whose simulator hangs in native code there, whatever the deadlines say."""
+    run, workers = between(disturbed, "hang", phase)
+    expected = run.undisturbed()
+    process = run.start(run.command(deadlines=NO_DEADLINES, workers=workers))
+    wait_for((run.faults / f"faults-hang-{phase}").exists)
+    process.send_signal(number)
+    assert run.end(process) == 130, run.printed()
+    check_stopped(run)
+    check_finished(run, expected)
+
+
+@pytest.mark.slow
+def test_many_workers_that_import_slowly_are_not_waited_for(
+    disturbed: Callable[..., Disturbed], tmp_path: Path
+) -> None:
+    """The first one is ready at once; the others are busy with imports that catch whatever is raised, and stay so."""
+    (tmp_path / "slow_import.py").write_text(SLOW_IMPORT)
+    run = disturbed(*(f"steady-{index}" for index in range(8)), seeds=SEEDS, env="slow_import:SlowEnv")
+    expected = run.undisturbed()
+    process = run.start(run.command(deadlines=NO_DEADLINES, workers=8), path=tmp_path)
+    wait_for(lambda: len([*run.faults.glob("importing-*")]) == 7)
+    process.send_signal(signal.SIGINT)
+    assert run.end(process) == 130, run.printed()
+    check_stopped(run)
+    (run.faults / "released").touch()
+    assert run.run(run.resume(), path=tmp_path) == 0, run.printed()
+    assert run.behaviours() == expected
+    assert run.survivors() == []
+
+
+SLOW_IMPORT = """
+import os, time
+from pathlib import Path
+from faulty import FOLDER, FaultyEnv
+
+folder = Path(os.environ[FOLDER])
+try:
+    (folder / "first").touch(exist_ok=False)
+except FileExistsError:
+    (folder / f"importing-{os.getpid()}").touch()
+    while not (folder / "released").exists():
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            pass
+
+class SlowEnv(FaultyEnv):
+    def step(self, action):
+        time.sleep(0.05)
+        return super().step(action)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "phase"),
+    [(signal.SIGTERM, "step"), pytest.param(signal.SIGTERM, "close", marks=pytest.mark.slow)],
 )
 def test_the_second_signal_ends_the_run_at_once(
     disturbed: Callable[..., Disturbed], number: signal.Signals, phase: str

@@ -43,6 +43,24 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(disturbed: C
     check_whole(run, expected)
 
 
+def test_in_process_a_limit_on_files_ends_the_run_and_loses_nothing(disturbed: Callable[..., Disturbed]) -> None:
+    """The limit cannot be lifted and holds for the queue too: what to do is said, and another process goes on."""
+    run = disturbed("steady", "limit-act", seeds=SEEDS)
+    expected = run.undisturbed()
+    # What it prints goes to a file by way of a process that has no such limit.
+    piped = ["bash", "-c", '"$@" 2>&1 | cat; exit ${PIPESTATUS[0]}', "bash"]
+    assert run.run(run.command(workers=0, deadlines={}), before=piped) == 2, run.printed()
+    assert "found a limit on the size of files that it was not started with" in run.printed()
+    assert "--workers 1" in run.printed()
+    assert "Traceback" not in run.printed()
+    done = {key: result for key, result in run.results().items() if result.state is State.DONE}
+    assert 0 < len(done) < len(expected)
+    assert run.run(run.resume(workers=0)) == 0, run.printed()
+    after = run.results()
+    assert {key: after[key] for key in done} == done
+    check_whole(run, expected)
+
+
 def test_a_run_root_that_cannot_be_written_is_found_before_the_first_episode(
     disturbed: Callable[..., Disturbed], tmp_path: Path
 ) -> None:

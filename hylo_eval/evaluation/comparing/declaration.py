@@ -9,15 +9,16 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import orjson
 
 from hylo_eval.compare.evidence import RunConditions
 from hylo_eval.compare.gate import GatePolicy
 from hylo_eval.compare.ledger import Ledger, RunIdentity
-from hylo_eval.errors import EvalError, cannot_read, cannot_write
+from hylo_eval.errors import EvalError, cannot_write
 from hylo_eval.evaluation.comparing.records import FOLDER
+from hylo_eval.traces.documents import read_document
 from hylo_eval.traces.files import write_once
 from hylo_eval.traces.layout import RunFolder
 
@@ -123,14 +124,10 @@ def _declared(policy: GatePolicy, candidate: RunConditions, parent: RunCondition
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        if path.stat().st_size > MAX_DECLARATION_BYTES:
-            raise EvalError(f"{path} is larger than {MAX_DECLARATION_BYTES} bytes", fix=_RESTORE)
-        document = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise cannot_read(f"the declaration {path}", error) from error
-    except orjson.JSONDecodeError as error:
-        raise EvalError(f"{path}: is not JSON: {error}", fix=_RESTORE) from error
-    if not isinstance(document, dict) or cast("dict[str, Any]", document).get("schema") != DECLARATION_SCHEMA:
-        raise EvalError(f"{path}: is no declaration ({DECLARATION_SCHEMA})", fix=_RESTORE)
-    return cast("dict[str, Any]", document)
+    return read_document(
+        path,
+        what="the declaration",
+        schema=DECLARATION_SCHEMA,
+        max_bytes=MAX_DECLARATION_BYTES,
+        restore=_RESTORE,
+    )

@@ -17,25 +17,27 @@ import attrs
 
 from hylo_core.score import Scorer
 from hylo_core.task import TaskInstance
+from hylo_core.trace import EpisodeTrace
 from hylo_eval.agents.protocol import Agent
-from hylo_eval.compare.evidence import EpisodeOutcome
+from hylo_eval.compare.comparability import EvidenceRefused
+from hylo_eval.compare.evidence import EpisodeOutcome, faulty
 from hylo_eval.compare.gate import GatePolicy
 from hylo_eval.compare.looking import judged_scores
 from hylo_eval.compare.pairing import Scores
 from hylo_eval.compare.sequential import SequentialLook, longest_finished_prefix, sequential_test
 from hylo_eval.compare.table import Side
 from hylo_eval.envs.protocol import EnvFactory
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evaluation.comparing.declaration import declare
 from hylo_eval.evaluation.comparing.evidence import episode_outcome, read_conditions
 from hylo_eval.evaluation.comparing.turns import Player, Turns
 from hylo_eval.evaluation.evaluate import DEFAULT_SCORERS, EvalResult, Interrupted, evaluate, make_run_id
 from hylo_eval.evaluation.plan import Plan
+from hylo_eval.evaluation.recorded_trace import read_recorded
 from hylo_eval.evaluation.worker import Episode
 from hylo_eval.numerals import counted
 from hylo_eval.scoring.applying import score_trace
 from hylo_eval.traces.layout import RunFolder
-from hylo_eval.traces.reader import read_trace
 
 if TYPE_CHECKING:
     from hylo_eval.safety.protocol import SafetyFilter
@@ -121,6 +123,7 @@ def race(
 
     Raises:
         EvalError: Something is refused.
+        EvidenceRefused: A trace was changed while the race went on; the two runs hold what is finished.
         KeyboardInterrupt: ``stop`` said so; the two runs hold what is finished.
     """
     _require(policy, plan, candidate, parent, seconds)
@@ -253,8 +256,13 @@ class _Referee:
         return "finished" if self.test.n_looked == self.test.n_declared else "budget"
 
     def take(self, side: Side, episode: Episode) -> bool:
-        """Take in an episode; whether the race is over."""
-        trace = read_trace(episode.result.path, by_column=True)
+        """Take in an episode; whether the race is over.
+
+        Raises:
+            EvidenceRefused: Its trace is not the one that was recorded: somebody graded or changed it meanwhile, and no
+                gate would judge these two runs any more.
+        """
+        trace = self._read(side, episode)
         self._outcomes[side][trace.key] = episode_outcome(trace, score_trace(self._scorers, trace, trace.instance))
         if any(trace.key not in outcomes for outcomes in self._outcomes.values()):
             return False
@@ -266,6 +274,21 @@ class _Referee:
         prefix = longest_finished_prefix(self._order, scores["candidate"], scores["parent"])
         self.test = sequential_test(prefix, n_declared=len(self._order), alpha=self._policy.rule.alpha)
         return self.test.state != "undecided"
+
+    def _read(self, side: Side, episode: Episode) -> EpisodeTrace:
+        path, on_record = episode.result.path, episode.result.digests.trace_sha256
+        try:
+            recorded = read_recorded(path, on_record)
+        except TraceError as error:
+            fault = f"has an unreadable trace: {path.name}{f':{error.line}' if error.line else ''}: {error.reason}"
+        else:
+            changed = recorded.changed_grades
+            if recorded.trace_sha256 != on_record:
+                changed = f"the queue records trace digest {on_record}, the file has {recorded.trace_sha256 or 'none'}"
+            if not changed:
+                return recorded.trace
+            fault = f"has a trace that does not match: {path.name}: {changed}"
+        raise EvidenceRefused([faulty(side, str(self._folders[side].path), fault)])
 
     def _judged(self, side: Side) -> Scores:
         metric = self._policy.metric

@@ -6,12 +6,13 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import orjson
 
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA
 from hylo_eval.errors import EvalError, cannot_read, cannot_write
+from hylo_eval.traces.documents import read_document
 from hylo_eval.traces.files import write_atomically
 
 _RESTORE: Final = "restore the record as it was written, or move the file out of comparisons/"
@@ -63,22 +64,9 @@ def read_record(path: Path) -> Mapping[str, Any]:
     Raises:
         EvalError: It cannot be read, is too large, or is of another schema.
     """
-    try:
-        if not path.is_file() or path.stat().st_size > MAX_RECORD_BYTES:
-            raise EvalError(f"{path} is no file of at most {MAX_RECORD_BYTES} bytes", fix=_RESTORE)
-        document = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise cannot_read(f"the record {path}", error) from error
-    except orjson.JSONDecodeError as error:
-        raise EvalError(f"{path}: is not JSON: {error}", fix=_RESTORE) from error
-    if not isinstance(document, dict):
-        raise EvalError(f"{path}: is not a JSON object", fix=_RESTORE)
-    members = cast("dict[str, Any]", document)
-    if members.get("schema") != COMPARISON_SCHEMA:
-        raise EvalError(
-            f"{path}: schema: must be {COMPARISON_SCHEMA!r}, not {members.get('schema')!r:.100}", fix=_RESTORE
-        )
-    return members
+    return read_document(
+        path, what="the record", schema=COMPARISON_SCHEMA, max_bytes=MAX_RECORD_BYTES, restore=_RESTORE
+    )
 
 
 def write_report(path: Path, content: bytes) -> None:

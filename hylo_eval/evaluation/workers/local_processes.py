@@ -123,8 +123,7 @@ class LocalProcesses:
         try:
             self._let_close()
         finally:
-            for seat in self._seats:
-                self._vacate(seat)
+            self._vacate(*self._seats)
             self._guardian.close()
             self._listening.close()
 
@@ -305,9 +304,9 @@ class LocalProcesses:
                     self._take_last(work, seat, event)
             now = time.monotonic()
             for seat in busy:
-                # A step that never ends; the end of its events follows.
+                # A step that never ends, or none yet; the end of its events follows.
                 if seat.process is not None and seat.process.breach(self._limits.deadlines, now):
-                    seat.process.end()
+                    seat.process.kill()
 
     def _take_last(self, work: Work, seat: Seat, event: Mapping[str, Any]) -> None:
         try:
@@ -340,9 +339,7 @@ class LocalProcesses:
 
     def _release(self, work: Work) -> None:
         """Give back what is leased, after ending whoever works on it."""
-        for seat in self._seats:
-            if seat.lease is not None:
-                self._vacate(seat)
+        self._vacate(*(seat for seat in self._seats if seat.lease is not None))
         # A queue that cannot be written is not the error to tell of; it takes the leases of a dead process back.
         with contextlib.suppress(QueueError):
             for seat in self._seats:
@@ -363,15 +360,18 @@ class LocalProcesses:
             seat.leaving = True
             seat.process.ask_to_stop()
 
-    def _vacate(self, seat: Seat) -> None:
-        process, seat.process = seat.process, None
-        seat.ready = seat.leaving = False
-        seat.task = None
-        if process is None:
-            return
-        self._listening.end(process)
-        process.close()
-        self._guardian.forget(process.pid)
+    def _vacate(self, *seats: Seat) -> None:
+        for seat in seats:
+            if seat.process is not None:
+                seat.process.kill()
+        for seat in seats:
+            process, seat.process = seat.process, None
+            seat.ready = seat.leaving = False
+            seat.task = None
+            if process is not None:
+                self._listening.end(process)
+                process.close()
+                self._guardian.forget(process.pid)
 
     def _read_ready(self, seat: Seat, event: Mapping[str, Any]) -> None:
         seat.ready, seat.failed_starts = True, 0

@@ -17,10 +17,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import faulthandler
 import os
-import resource
 import select
 import signal
 import sys
@@ -36,6 +34,7 @@ from hylo_core.errors import HyloError, clean_text, describe_error
 from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.errors import Disturbance, DisturbedTrace, EnvUnready, EvalError
 from hylo_eval.evaluation.executor import close_agent
+from hylo_eval.evaluation.file_size import FileSizeLimit
 from hylo_eval.evaluation.outcomes import outcome_of
 from hylo_eval.evaluation.phases import IDLE, PhaseBoard
 from hylo_eval.evaluation.preflight import preflight
@@ -64,7 +63,7 @@ def main() -> NoReturn:
         commands=os.fdopen(os.dup(0), "rb"),
         events=int(os.environ.pop(EVENTS_VARIABLE)),
         board=PhaseBoard(int(os.environ.pop(BOARD_VARIABLE))),
-        file_size_limit=_file_size_limit(),
+        file_size_limit=FileSizeLimit.now(),
     )
     process.board.close_to_others()
     # Whoever reads standard input meanwhile must not take the commands away.
@@ -89,10 +88,6 @@ def _end_with_supervisor() -> None:
             os._exit(1)
 
 
-def _file_size_limit() -> tuple[int, int]:
-    return resource.getrlimit(resource.RLIMIT_FSIZE)
-
-
 def _leave(code: int = 0) -> NoReturn:
     """Leave at once: every outcome is on disk, and simulators are known to crash or hang while Python shuts down."""
     with contextlib.suppress(OSError, ValueError):
@@ -106,7 +101,7 @@ class _Process:
     commands: Any
     events: int
     board: PhaseBoard
-    file_size_limit: tuple[int, int]
+    file_size_limit: FileSizeLimit
     tasks: dict[str, TaskSpec] = attrs.field(factory=dict[str, TaskSpec])
 
     def run(self, stop: StopRequest) -> None:
@@ -174,7 +169,9 @@ class _Process:
             self._send({"type": "cancelled"})
             return False
         except EvalError as error:
-            how = error.how if isinstance(error, DisturbedTrace) else self._limited(error)
+            how = error.how if isinstance(error, DisturbedTrace) else None
+            if self.file_size_limit.explains(error):
+                how = Disturbance.FILE_SIZE
             if how is None:
                 self._send({"type": "fault", **_described(error)})
                 return False
@@ -196,12 +193,6 @@ class _Process:
             }
         )
         return True
-
-    def _limited(self, error: EvalError) -> Disturbance | None:
-        """Whether a file was too large only for a limit that somebody in this process has set: no full disk."""
-        cause = error.__cause__
-        too_large = isinstance(cause, OSError) and cause.errno == errno.EFBIG
-        return Disturbance.FILE_SIZE if too_large and _file_size_limit() != self.file_size_limit else None
 
     def _command(self) -> dict[str, Any]:
         """The next command; a stop where the supervisor has nothing more to say."""

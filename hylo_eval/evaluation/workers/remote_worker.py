@@ -65,6 +65,8 @@ class RemoteWorker:
         """Start the worker; answers with its event ``ready`` or ``refused``, or with ``lost``."""
         process = self._process = WorkerProcess(python=self._python, environment=self._environment, name=self._name)
         process.set_up(self._recipe, None if first is None else TaskSpec.from_dict(first))
+        if self._interrupted:  # perhaps before there was a process to tell
+            process.interrupt()
         return self._next_event(process)
 
     def run(self, instance: Mapping[str, Any], attempt: int) -> dict[str, Any]:
@@ -110,7 +112,8 @@ class RemoteWorker:
         """Have the episode that runs end after its present step."""
         self._interrupted = True
         if self._process is not None:
-            self._process.ask_to_stop(interrupt=True)
+            # Its commands are not ended here: the thread that waits for the episode may be giving it one.
+            self._process.interrupt()
 
     def close(self) -> None:
         """End the worker, in time for it to close its env, and remove what it wrote here; nothing is run after that."""

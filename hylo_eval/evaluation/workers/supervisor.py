@@ -18,6 +18,7 @@ import orjson
 
 from hylo_core.errors import clean_text
 from hylo_core.task import TaskInstance, TaskSpec
+from hylo_eval.child import kill_group
 from hylo_eval.errors import EnvUnready, EvalError
 from hylo_eval.evaluation.phases import IDLE, Deadlines, PhaseBoard, PhaseReading
 from hylo_eval.evaluation.recipe import Recipe
@@ -30,6 +31,14 @@ MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 
 MAX_LOG_BYTES: Final = 32 * 1024 * 1024
 """What is kept of what one worker prints; simulators are known to print at every step."""
+
+STOP_SECONDS: Final = 1.0
+"""How long a worker that was told to stop may still be about what comes before the first step of an episode.
+
+Imports, an agent's weights, an environment or a reset may take minutes, and nothing is lost with them."""
+
+BEFORE_STEPS: Final = frozenset({"make", "reset", "open"})
+"""The phases in which an episode has no step yet."""
 
 _TAIL_LINES: Final = 12
 _READ_BYTES: Final = 1 << 16
@@ -61,6 +70,7 @@ class WorkerProcess:
         self._watched: PhaseReading | None = None
         self._assigned: float | None = None
         self._outstanding = 0
+        self._interrupted: float | None = None
         self._number = 0
         self._buffer = bytearray()
         self._tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
@@ -170,8 +180,16 @@ class WorkerProcess:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
         if interrupt:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGTERM)
+            self.interrupt()
+
+    def interrupt(self) -> None:
+        """Have its episode end after the present step; any thread may ask that.
+
+        One that has not come to a step has :data:`STOP_SECONDS`; then :meth:`breach` says that it is late.
+        """
+        self._interrupted = time.monotonic()
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGTERM)
 
     def receive(self) -> Iterator[dict[str, Any]]:
         """Events that have arrived; after many it stops, and goes on at the next call.
@@ -249,6 +267,8 @@ class WorkerProcess:
         watched, self._watched = self._watched, reading
         deadline = deadlines.of(reading.phase)
         taken = now - max(reading.since, self._not_before)
+        if self._interrupted is not None and reading.phase in BEFORE_STEPS:
+            deadline, taken = STOP_SECONDS, now - self._interrupted
         if deadline is None or watched != reading or taken <= deadline:
             return None
         return Breach(phase=reading.phase, seconds=taken, deadline=deadline)
@@ -257,12 +277,15 @@ class WorkerProcess:
         """Let its present phase begin now: this process, and perhaps the whole machine, was stopped for a while."""
         self._not_before = now
 
+    def kill(self) -> None:
+        """Kill the process with all that it started, without waiting: many that are large end side by side."""
+        if self._process.returncode is None:
+            kill_group(self.pid)
+
     def end(self) -> str:
         """Kill the process with all that it started, and say how it ended, in words."""
-        # The group is killed before its leader is reaped: until then no other group can have its number.
+        self.kill()
         if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
             self._process.wait()
             self.read_output()
         return describe_exit(self._process.wait())

@@ -19,12 +19,12 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from hylo_core.frozen import thaw
 from hylo_core.verifier import VerifierRef
+from hylo_eval.child import kill_group
 from hylo_eval.errors import EvalError
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.verifiers.contract import Verification, check_option_seconds, failure, finite_reward
@@ -325,9 +325,7 @@ class _Process:
 
     def kill(self) -> None:
         """Kills it with what it started in its session; callable from any thread until it has been ended."""
-        # The group is killed before its leader is reaped: until then no other group can have its number.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        kill_group(self._process.pid)
 
     def end(self) -> None:
         """Kills it, reaps it and closes the pipes; called once."""

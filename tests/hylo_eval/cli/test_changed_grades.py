@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hylo_eval.evaluation.grade_run import grade_run
-from hylo_eval.report.recorded import read_with_changes, why_not_believed
+from hylo_eval.report.recorded import read_believed, read_with_changes
 from hylo_eval.report.run_record import read_run
 from hylo_eval.report.run_summary import summarise_run
 from hylo_eval.traces.layout import RunFolder
@@ -59,7 +59,7 @@ def test_a_report_does_not_believe_it(run: RunFolder, on_record: bool) -> None:
     [episode] = summary.changed
     assert len(episode.changes) == 1
     assert re.match(rf"line \d+: the grade names {WRONG}, but", episode.changes[0])
-    assert why_not_believed(episode.record) == episode.changes[0]
+    assert read_believed(episode.record) == (None, episode.changes[0])
     assert episode.record.trace is not None
     assert read_with_changes(episode.record, episode.record.trace)[1] == episode.changes
 

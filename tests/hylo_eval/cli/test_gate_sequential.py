@@ -133,7 +133,11 @@ def test_another_mode_cannot_be_sequential(hylo: Any, root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("{", "is not JSON"), ('["a"]', "is no declaration"), ('{"schema": "x\\u001b[2J"}', "is no declaration")],
+    [
+        ("{", "is not JSON"),
+        ('["a"]', "is not a JSON object"),
+        ('{"schema": "x\\u001b[2J"}', "schema: must be 'hylo.sequential/v0.1', not 'x"),
+    ],
 )
 def test_a_broken_declaration_ends_with_2(gate: Any, root: Path, content: str, message: str) -> None:
     """One sentence, no control code."""

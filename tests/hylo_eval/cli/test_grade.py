@@ -17,6 +17,7 @@ from hylo_core import VerifierRef
 from hylo_eval import read_trace
 from hylo_eval.traces.grades import check_grades
 from tests.hylo_eval.verify.modes.test_judge import completion, serving
+from tests.pictures import swap_films, write_picture_run
 from tests.runs import keys, unit, write_run
 from tests.verifiers import RUBRIC, write_plugin, write_rubric
 
@@ -178,10 +179,8 @@ def test_the_predicate_is_asked_again_where_the_run_says_how(hylo: Any, tmp_path
 def test_a_model_looks_at_the_videos_of_a_run(
     hylo: Any, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without videos nobody is asked."""
+    """Without videos nobody is asked, nor of one that is not the one of its episode."""
     pytest.importorskip("av")
-    from tests.hylo_eval.grading.test_vlm_judge import write_video
-
     rubric = tmp_path / "3.md"
     rubric.write_text("1 if it moves.")
     monkeypatch.setenv("VERIFYIT_JUDGE_MODEL", "judge-1")
@@ -189,12 +188,12 @@ def test_a_model_looks_at_the_videos_of_a_run(
         monkeypatch.setenv("VERIFYIT_JUDGE_BASE_URL", server.connection.base_url)
         refused = hylo("grade", run, "--grader", f"vlm_judge:{rubric}")
         assert (refused.code, "holds no videos" in refused.err, server.requests) == (2, True, [])
-        (run / "videos").mkdir()
-        for trace in (run / "episodes").glob("*.jsonl"):
-            write_video(run / "videos" / f"{trace.stem}.front.mp4", 5)
-        outcome = hylo("grade", run, "--grader", f"vlm_judge:{rubric},frames=2,longest_side=32")
-        assert len(server.requests) == 4
-    assert (outcome.code, "mean 1 over 4 of 4 episodes" in outcome.out) == (0, True)
+        filmed = write_picture_run(tmp_path, "filmed", count=4).run
+        swap_films(filmed, shown=1, under=3)
+        outcome = hylo("grade", filmed.path, "--grader", f"vlm_judge:{rubric},frames=2,longest_side=32")
+        assert len(server.requests) == 3
+    assert (outcome.code, "mean 1 over 3 of 4 episodes" in outcome.out) == (3, True)
+    assert "the video is not the one that was recorded" in outcome.out + outcome.err
 
 
 def started(run: Path, folder: Path, allowed: int) -> subprocess.Popen[str]:

@@ -88,6 +88,12 @@ def test_a_result_that_is_not_delivered_is_no_success(shell):
     assert b"Traceback" not in outcome.stderr
 
 
+@pytest.mark.parametrize("arguments", [("show", "nothing"), ("nothing",), ("gate", "--nothing")])
+def test_an_error_that_cannot_be_said_is_the_same_error(shell, arguments):
+    """Standard error on a full disk: 2, never 1 (a closed gate)."""
+    assert shell("%s 2>/dev/full", *arguments).returncode == 2
+
+
 @pytest.fixture
 def deserted():
     """A pipe to write to whose reader has left."""

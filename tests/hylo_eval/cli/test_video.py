@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from hylo_eval.report.wall import arrange, sample_frames
+from hylo_eval.traces.layout import RunFolder
 from hylo_eval.video.reading import count_frames, read_frames
-from tests.pictures import write_picture_run
+from tests.pictures import swap_films, write_picture_run
 from tests.runs import edit_trace, write_run
 
 pytest.importorskip("av")
@@ -86,6 +87,19 @@ def test_an_episode_whose_trace_was_changed_is_in_no_picture(video: Any, tmp_pat
     assert none.code == 2
     assert "none of these videos is shown" in none.err
     assert not (tmp_path / "none").exists()
+
+
+def test_another_episodes_video_is_in_no_picture(video: Any, tmp_path: Path) -> None:
+    """The line of the episode under whose name it lies says so; what is left is shown."""
+    swap_films(RunFolder(tmp_path / "run"), shown=1, under=2)
+    listed = video()
+    assert [line.split()[1:3] for line in listed.out.splitlines()[1:]] == [
+        ["failure", "front"],
+        ["success", "front"],
+        ["video", "changed"],
+    ]
+    assert listed.err.startswith("unit/task#2: not the video that was recorded: ")
+    assert "2 episodes, camera front" in video("--grid", "-o", tmp_path / "two").out
 
 
 def test_nothing_is_written_over(video: Any) -> None:

@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 from hylo_core.task import Predicate, SeedInit, TaskSpec
+from hylo_eval import read_trace, run_episode
+from hylo_eval.agents.baselines import ZeroAgent
 from hylo_eval.benchmarks import find_benchmark
 from hylo_eval.envs.conformance import check_env
 from hylo_eval.envs.gymnasium import GymnasiumEnv, _action_slices
+from hylo_eval.envs.mujoco_state import watch_of
 from hylo_eval.errors import AgentError, EnvError
+from hylo_eval.scoring.success import Success
 
 
 def make_task(**params: Any):
@@ -150,3 +154,54 @@ def test_another_predicate_is_refused():
     goal = Predicate(kind="callable", ref="package.module:check")
     with pytest.raises(EnvError, match="env_success"):
         GymnasiumEnv(attrs.evolve(make_task(**MOUNTAIN_CAR), success=goal))
+
+
+INVERTED_PENDULUM = {"id": "InvertedPendulum-v5", "success_rule": "return_at_least", "success_threshold": 1.0}
+
+
+@pytest.mark.parametrize("speed", [1e15, np.nan, -np.inf])
+def test_a_simulation_of_mujoco_that_breaks_down_is_said_to_be_unstable(instance_of, speed, tmp_path, monkeypatch):
+    """It succeeds at nothing, whatever its reward is; the next episode is a sound one, in every one of them watched."""
+    pytest.importorskip("mujoco")
+    monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings into MUJOCO_LOG.TXT of the working folder
+    task = make_task(**INVERTED_PENDULUM)
+    env = GymnasiumEnv(task)
+    assert set(env.versions) == {"gymnasium", "mujoco"}
+    for seed in (1, 2):
+        env.reset(seed=seed, options={"instance": instance_of(task, seed)})
+        info = env.step(np.zeros(1))[4]
+        assert info == {"success": True}
+        env._env.unwrapped.data.qvel[:] = speed
+        _, _, terminated, truncated, info = env.step(np.zeros(1))
+        assert (terminated, truncated, info["success"]) == (False, False, False)
+        assert info["unstable"].startswith("MuJoCo warned mjWARN_BADQ")
+    env.close()
+
+
+def test_a_breakdown_that_mujoco_warned_of_is_the_agents(tmp_path, monkeypatch, instance_of):
+    """A failure, counted apart, and no abstention: the reward of that step may be no number."""
+    pytest.importorskip("mujoco")
+    monkeypatch.chdir(tmp_path)
+    task = make_task(**{**INVERTED_PENDULUM, "success_threshold": 100.0})
+    task = attrs.evolve(task, max_steps=3, stop_on_success=False)
+    made = []
+
+    class Breaking(GymnasiumEnv):
+        def step(self, action):
+            made.append(self)
+            if len(made) == 2:
+                self._env.unwrapped.data.qvel[:] = np.nan
+            observation, _, terminated, truncated, info = super().step(action)
+            return observation, np.nan if len(made) == 2 else 1.0, terminated, truncated, info
+
+    trace_path = tmp_path / "trace.jsonl"
+    run_episode(Breaking(task), ZeroAgent(), instance_of(task, 1), trace_path=trace_path)
+    trace = read_trace(trace_path)
+    assert trace.status == "sim_unstable"
+    assert Success().score(trace, trace.instance).value == 0.0
+
+
+def test_what_is_no_simulation_of_mujoco_is_not_watched():
+    """Nor asked for a package that it does not need."""
+    assert set(GymnasiumEnv(make_task(**CART_POLE)).versions) == {"gymnasium"}
+    assert watch_of(object()) is None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hylo_eval import plan_run
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import DisturbedTrace, EvalError
 from hylo_eval.evaluation.executor import InProcess, Work, close_agent, log_path
+from hylo_eval.evaluation.file_size import FileSizeLimit
 from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.queue import Item, Lease, Outcome, Owner, RunQueue, State
 from hylo_eval.traces.layout import RunFolder
@@ -167,6 +170,60 @@ def test_an_error_that_ends_the_run_gives_the_item_back(offered: Any) -> None:
     with pytest.raises(EvalError, match="cannot write the trace"):
         run.in_process().execute(run.work)
     assert run.queue.counts()[State.PENDING] == 4
+
+
+class Limiting(FunctionAgent):
+    """Lets files grow up to so many bytes, and nobody lifts that but who may."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def open_episode(self, instance: Any, instruction: str, seed: int) -> Any:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+        return super().open_episode(instance, instruction, seed)
+
+
+@pytest.fixture
+def files_of_any_size() -> Iterator[None]:
+    """The limit of this process is what it was after the test."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.usefixtures("files_of_any_size")
+def test_a_limit_on_files_that_no_trace_reaches_holds_for_its_episode_alone(offered: Any) -> None:
+    """The queue, which is larger than a trace, can be written."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    run = offered()
+    run.in_process(agent=Limiting(16384)).execute(run.work)
+    assert run.queue.counts()[State.DONE] == 4
+    assert resource.getrlimit(resource.RLIMIT_FSIZE) == before
+
+
+@pytest.mark.usefixtures("files_of_any_size")
+def test_a_limit_on_files_that_a_trace_reaches_ends_the_run_with_what_is_to_be_done(offered: Any) -> None:
+    """No disk is full: the error names what was found and the option that isolates it; the item is given back."""
+    run = offered()
+    with pytest.raises(DisturbedTrace, match="a limit on the size of files that it was not started with") as caught:
+        run.in_process(agent=Limiting(100)).execute(run.work)
+    assert "--workers 1" in caught.value.fix
+    assert run.queue.counts()[State.PENDING] == 4
+
+
+@pytest.mark.usefixtures("files_of_any_size")
+@pytest.mark.parametrize("size", [0, 16384])
+def test_a_limit_on_files_that_the_system_does_not_lift_ends_the_run(
+    offered: Any, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the trace was written: the queue could not be. The lease stays with this process, and goes with it."""
+    run = offered()
+    monkeypatch.setattr(FileSizeLimit, "restore", lambda limit: limit == FileSizeLimit.now())
+    with pytest.raises(DisturbedTrace, match="a limit on the size of files") as caught:
+        run.in_process(agent=Limiting(size)).execute(run.work)
+    assert "--workers 1" in caught.value.fix
+    assert len(run.queue.leases()) == 1
 
 
 def test_closing_an_env_is_a_phase_of_its_own(tmp_path: Path) -> None:

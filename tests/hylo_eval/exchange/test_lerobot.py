@@ -14,6 +14,7 @@ from hylo_eval.exchange.lerobot import export_lerobot
 from hylo_eval.exchange.source import load_source
 from hylo_eval.traces.layout import RunFolder
 from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
+from tests.pictures import swap_films, write_picture_run
 from tests.runs import edit_trace, keys, unit, write_run
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -54,6 +55,17 @@ def test_the_layout_is_that_of_v3(run: Path, tmp_path: Path) -> None:
     assert info["features"]["observation.state"]["names"] == ["position[0]", "position[1]"]
     table = parquet.read_table(tmp_path / "set" / info["data_path"].format(chunk_index=0, file_index=0))
     assert table.column_names == list(info["features"])
+
+
+def test_another_episodes_video_is_not_exported_as_this_ones(tmp_path: Path) -> None:
+    """The dataset has the numbers alone, and says which video is not the one that was recorded."""
+    pytest.importorskip("av")
+    run = write_picture_run(tmp_path, "filmed", count=2).run
+    assert export(run.path, tmp_path / "whole").cameras == ("front",)
+    changed = swap_films(run, shown=0, under=1)
+    done = export(run.path, tmp_path / "set")
+    assert done.cameras == ()
+    assert done.without_video.startswith(f"a video is not the one that was recorded: {changed.name}: ")
 
 
 def test_a_frame_is_what_the_agent_saw_and_what_it_did(run: Path, tmp_path: Path) -> None:

@@ -91,6 +91,20 @@ def test_the_person_sees_task_and_video_and_not_what_the_simulator_says(tmp_path
     )
 
 
+def test_a_video_that_was_not_recorded_is_neither_named_nor_played(tmp_path: Path) -> None:
+    """The person is told why there is none."""
+    trace = answered("x")
+    (tmp_path / "task-0.1.front.mp4").write_bytes(b"another episode's")
+    trace = attrs.evolve(trace, start=attrs.evolve(trace.start, volatile={"episode_id": "task-0.1"}))
+    assert trace.end is not None
+    film = {"sha256": f"sha256:{'0' * 64}", "size": 17}
+    trace = attrs.evolve(trace, end=attrs.evolve(trace.end, volatile={"videos": {"task-0.1.front.mp4": film}}))
+    grader, shown = asking("s", "", videos=tmp_path, player=str(tmp_path / "absent"))
+    grader.grade(trace, trace.instance)
+    assert not [line for line in shown if line.strip().startswith("video:")]
+    assert [line for line in shown if "not the video that was recorded: task-0.1.front.mp4: sha256:000" in line]
+
+
 def test_a_player_gets_the_paths_as_arguments(tmp_path: Path) -> None:
     """No shell reads them: a name may hold anything. One that cannot be started is an error."""
     trace = answered("x")

@@ -17,7 +17,7 @@ from hylo_eval import EvalError
 from hylo_eval.report.page import PageOptions, choose_episodes, render_page
 from hylo_eval.traces.layout import RunFolder
 from tests.hylo_eval.report.conftest import CLOSING, HANDLER, SCRIPT, summary_of, write_hostile_run
-from tests.pictures import write_picture_run
+from tests.pictures import swap_films, write_picture_run
 from tests.runs import edit_trace, keys, unfinish, unit, write_run
 
 pytest.importorskip("jinja2")
@@ -159,6 +159,18 @@ def test_videos_beside_a_trace_that_was_changed_are_no_evidence(tmp_path: Path) 
         (changed,) = run.videos.glob("*task-1-*.mp4")
         assert changed.name.encode() not in page
         assert b"neither its steps nor its videos are shown" in page
+
+
+def test_another_episodes_video_is_not_shown_as_this_ones(tmp_path: Path) -> None:
+    """Its trace holds the digest of the one that was recorded; the page says which it leaves out, and why."""
+    pytest.importorskip("av")
+    run = write_picture_run(tmp_path / "runs", "run", won=(1,)).run
+    changed = swap_films(run, shown=1, under=2)
+    for options in (PageOptions(path=tmp_path / "pages" / "report.html"), PageOptions(live="version")):
+        page = render_page([summary_of(run)], options=options)
+        assert set(data_of(page)["films"]) == {"0,0", "0,1"}
+        assert b"1 video is not the one that was recorded. What was changed is not shown." in page
+        assert f"unit/task#2: {changed.name}: ".encode() in page
 
 
 def test_a_page_that_cannot_be_small_enough_is_refused(hostile: RunFolder) -> None:

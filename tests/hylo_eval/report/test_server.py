@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 
 from hylo_eval import EvalError, read_evallog
+from hylo_eval.evaluation import executor
 from hylo_eval.report.server import RunView, make_server
 from hylo_eval.traces.layout import RunFolder
-from tests.runs import keys, unit, write_run
+from hylo_eval.video.films import as_recorded, digest_of_film
+from hylo_eval.video.recorder import VideoTally
+from tests.runs import edit_trace, keys, unit, write_run
 
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
@@ -22,7 +25,7 @@ pytest.importorskip("plotly")
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
-    """Three episodes, of which the first succeeds; a file that is no video and one that is."""
+    """Three episodes, of which the first succeeds; a file that is no video, and one that nobody recorded."""
     folder = write_run(tmp_path, "run", keys(0), bench=unit(3)).run
     folder.videos.mkdir()
     (folder.videos / "episode.front.mp4").write_bytes(bytes(range(100)))
@@ -37,9 +40,9 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def port(run: RunFolder, said: list[str]) -> Iterator[int]:
+def port(run_served: RunFolder, said: list[str]) -> Iterator[int]:
     """A server that runs."""
-    server = make_server(run, say=said.append)
+    server = make_server(run_served, say=said.append)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server.server_address[1]
@@ -132,6 +135,55 @@ def test_a_link_among_the_videos_leads_nowhere(get: Any, run: RunFolder, tmp_pat
     assert get("/videos/link.front.mp4")[0] == 404
 
 
+FILM = bytes(range(100))
+
+
+class Films:
+    """Writes the same hundred bytes as the video of every episode, in place of an encoder."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self.tally = VideoTally()
+
+    def record(self, run_episode: Any, episode_id: str, task: Any, env_spec: Any) -> Any:
+        return run_episode(FilmOf(self.folder.video(episode_id, "front")))
+
+
+class FilmOf:
+    """The video of one episode."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def show(self, observation: Any) -> None:
+        """Nothing is looked at."""
+
+    def finish(self, end: Any) -> Any:
+        self.path.parent.mkdir(exist_ok=True)
+        self.path.write_bytes(FILM)
+        with self.path.open("rb") as file:
+            return as_recorded({self.path.name: digest_of_film(file)})
+
+
+@pytest.fixture
+def filmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """A run with videos."""
+    monkeypatch.setattr(executor, "make_recorder", lambda run, choice, env_spec: Films(run))
+    return write_run(tmp_path, "run", keys(0), bench=unit(3)).run
+
+
+@pytest.fixture
+def run_served(request: pytest.FixtureRequest) -> RunFolder:
+    """The run of a test that asks for one with videos, or the other."""
+    return request.getfixturevalue("filmed" if "filmed" in request.fixturenames else "run")
+
+
+def film_of(run: RunFolder, seed: int) -> Path:
+    """The video of an episode."""
+    (path,) = run.videos.glob(f"*task-{seed}-*.mp4")
+    return path
+
+
 @pytest.mark.parametrize(
     ("asked", "status", "expected"),
     [
@@ -140,14 +192,41 @@ def test_a_link_among_the_videos_leads_nowhere(get: Any, run: RunFolder, tmp_pat
         ("bytes=-5", 206, bytes(range(95, 100))),
         ("bytes=95-900", 206, bytes(range(95, 100))),
         ("bytes=100-", 416, b""),
-        ("lines=1-2", 200, bytes(range(100))),
-        ("bytes=0-1,5-6", 200, bytes(range(100))),
+        ("lines=1-2", 200, FILM),
+        ("bytes=0-1,5-6", 200, FILM),
     ],
 )
-def test_a_video_can_be_read_in_parts(get: Any, asked: str, status: int, expected: bytes) -> None:
+def test_a_video_can_be_read_in_parts(filmed: RunFolder, get: Any, asked: str, status: int, expected: bytes) -> None:
     """As a player seeks; what it does not understand is answered whole."""
-    found = get("/videos/episode.front.mp4", Range=asked)
+    found = get(f"/videos/{film_of(filmed, 0).name}", Range=asked)
     assert (found[0], found[2]) == (status, expected)
+
+
+def test_a_video_that_was_changed_is_served_nowhere(filmed: RunFolder, get: Any, said: list[str]) -> None:
+    """Nor under its own address, nor in part; where the server runs it is said. As it was recorded it is served again."""
+    first, second = film_of(filmed, 0), film_of(filmed, 1)
+    before = get("/version")[2]
+    for content in (bytes(100), FILM + b"x", b""):
+        first.write_bytes(content)
+        assert get(f"/videos/{first.name}")[0] == 404
+        assert get(f"/videos/{first.name}", Range="bytes=0-9")[0] == 404
+        assert get(f"/videos/{second.name}")[2] == FILM
+        assert first.name.encode() not in get("/")[2].replace(f"#0: {first.name}".encode(), b"")
+    assert get("/version")[2] != before
+    assert any("1 video is not the one that was recorded" in sentence for sentence in said)
+    first.write_bytes(FILM)
+    assert get(f"/videos/{first.name}")[2] == FILM
+
+
+def test_a_video_beside_a_trace_that_was_changed_is_served_nowhere(filmed: RunFolder, get: Any) -> None:
+    """Nothing vouches for it any more; nor for one of an episode that nobody recorded one of, or that is none."""
+    edit_trace(filmed.path, "unit/task#1", lambda text: text.replace('"reward":', '"reward":1', 1))
+    assert get(f"/videos/{film_of(filmed, 1).name}")[0] == 404
+    name = film_of(filmed, 0).name
+    for other in (name.replace(".front.", ".rear."), "episode.front.mp4"):
+        (filmed.videos / other).write_bytes(FILM)
+        assert get(f"/videos/{other}")[0] == 404
+    assert get(f"/videos/{name}")[2] == FILM
 
 
 def test_only_reading_is_answered(get: Any) -> None:

@@ -129,7 +129,7 @@ def test_an_encoder_that_stands_still_does_not_hold_the_episode(
         sink.show({"front": picture})
     gate.set()
     encoded = sink.close(keep=True)
-    assert encoded.files == ()
+    assert encoded.films == {}
     assert encoded.errors == {"*": "the encoder was 0.01 s behind"}
     assert not (tmp_path / "front.mp4").exists()
 
@@ -212,7 +212,7 @@ def test_a_declared_camera_is_encoded_in_any_shape_that_has_pixels(
 def test_what_a_declared_camera_shows_and_no_video_can_is_said(tmp_path: Path, picture: Any, reason: str) -> None:
     """Once a camera, and no file is left."""
     done = encode(tmp_path, picture, {"front": 3})
-    assert done.files == ()
+    assert done.films == {}
     assert list(done.errors) == ["front"]
     assert done.errors["front"].startswith(reason)
     assert list(tmp_path.iterdir()) == []
@@ -222,7 +222,7 @@ def test_what_a_declared_camera_shows_and_no_video_can_is_said(tmp_path: Path, p
 def test_an_episode_without_any_picture_says_what_it_showed(tmp_path: Path, shape: tuple[int, ...]) -> None:
     """Where nobody declares a camera, a row of bytes is none, and four channels may be four moments."""
     done = encode(tmp_path, np.zeros(shape, np.uint8), {})
-    assert done.files == ()
+    assert done.films == {}
     assert done.errors["*"].startswith(f"no observation is a picture that a video shows: 'front' has shape {shape}")
 
 

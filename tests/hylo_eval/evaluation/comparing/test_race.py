@@ -9,9 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
-from hylo_eval import EvalError, plan_run
+from hylo_eval import EvalError, plan_run, read_evallog
+from hylo_eval.compare.comparability import EvidenceRefused
 from hylo_eval.compare.decision import GateRule
 from hylo_eval.compare.gate import GatePolicy
 from hylo_eval.evaluation.comparing import race as racing
@@ -164,6 +166,49 @@ def test_an_error_of_one_side_ends_both(tmp_path: Path) -> None:
     finished_keys: list[str] = []
     with pytest.raises(OSError, match="No space left"):
         run(tmp_path, strong(), weak(), finished=finished)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("hylo-race")]
+
+
+def broken_chain(path: Path) -> None:
+    """Grade a trace, and then its grade."""
+    grade = {"type": "grade", "grader": "person", "digest": "", "value": 1.0, "prev_sha256": f"sha256:{'0' * 64}"}
+    with path.open("ab") as file:
+        file.write(orjson.dumps(grade) + b"\n")
+
+
+def another_reward(path: Path) -> None:
+    """Change what an episode came to."""
+    path.write_bytes(path.read_bytes().replace(b'"success":false', b'"success":true '))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (broken_chain, r"does not match: .*: line \d+: the grade names sha256:0"),
+        (another_reward, "does not match: .*: the queue records trace digest sha256:"),
+        (lambda path: path.write_bytes(b"{"), "has an unreadable trace: "),
+        (Path.unlink, "has an unreadable trace: .*: "),
+    ],
+)
+def test_a_trace_that_is_changed_while_a_race_goes_on_ends_it(
+    tmp_path: Path, change: Callable[[Path], None], said: str
+) -> None:
+    """As a refusal that names side, trace and fault, as a gate does; both runs keep what is finished."""
+    finished: list[Any] = []
+
+    def changed(episode: Any) -> None:
+        finished.append(episode)
+        if len(finished) == 4:
+            change(episode.result.path)
+
+    with pytest.raises(EvidenceRefused, match=f"the parent's run .*{said}") as caught:
+        run(tmp_path, strong(), weak(), finished=changed)
+    assert str(tmp_path / "weak") in caught.value.fix
+    kept = {name: read_evallog(tmp_path / name / "evallog.partial.json").samples for name in ("strong", "weak")}
+    assert {name: [sample.value("success") for sample in samples] for name, samples in kept.items()} == {
+        "strong": [1.0, 1.0],
+        "weak": [0.0, None],
+    }
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("hylo-race")]
 
 

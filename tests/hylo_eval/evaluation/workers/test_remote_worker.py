@@ -46,6 +46,18 @@ def test_what_is_interrupted_is_cancelled(tmp_path: Path) -> None:
         assert worker.run(instance().to_dict(), 1) == {"type": "cancelled"}
 
 
+def test_a_worker_that_hangs_before_its_first_step_is_not_waited_for(tmp_path: Path) -> None:
+    """Whether it was told to stop while it made its env, or before there was anybody to tell."""
+    with seat(tmp_path, "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n        while True: time.sleep(1)") as worker:
+        with ThreadPoolExecutor(1) as threads:
+            episode = threads.submit(worker.run, instance().to_dict(), 1)
+            while worker.doing()["phase"] != "make":
+                assert not episode.done()
+            worker.interrupt()
+            assert episode.result() == {"type": "cancelled"}
+        assert worker.run(instance(seed=4).to_dict(), 1)["type"] == "cancelled"
+
+
 def test_what_is_no_event_is_a_loss(tmp_path: Path) -> None:
     """Its agent may write to any descriptor; the seat has another worker for the next episode."""
     with seat(tmp_path, "os.write(events, b'warning: x\\n')") as worker:

@@ -10,11 +10,12 @@ from pathlib import Path
 import attrs
 import pytest
 
+from hylo_core.trace import PHASES
 from hylo_eval import EvalError
 from hylo_eval.evaluation.phases import IDLE, Deadlines, PhaseBoard
 from hylo_eval.evaluation.workers import supervisor
 from hylo_eval.evaluation.workers.events import GarbledEvent
-from hylo_eval.evaluation.workers.supervisor import WorkerProcess, describe_exit
+from hylo_eval.evaluation.workers.supervisor import STOP_SECONDS, WorkerProcess, describe_exit
 from tests.episodes import instance, task
 from tests.hylo_eval.evaluation.pretended import events_of, started
 from tests.hylo_eval.evaluation.setups import recipe
@@ -144,6 +145,18 @@ def test_time_in_which_the_supervisor_itself_was_stopped_is_not_counted(tmp_path
         process.give_time(woken)
         assert [process.breach(SECOND, woken + 0.5) for _ in range(2)] == [None, None]
         assert process.breach(SECOND, woken + 1.5) is not None
+
+
+@pytest.mark.parametrize("phase", sorted(PHASES))
+def test_a_worker_that_was_interrupted_has_no_long_time_to_get_to_a_step(tmp_path: Path, phase: str) -> None:
+    """Imports, envs and resets may take minutes, and nothing is lost with them; a step, a reply, a close is waited for."""
+    with started(tmp_path, "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WAITS) as process:
+        process.board.enter(phase)
+        later = time.monotonic() + STOP_SECONDS + 5
+        assert [process.breach(Deadlines(), later) for _ in range(2)] == [None, None]
+        process.ask_to_stop(interrupt=True)
+        assert [process.breach(Deadlines(), time.monotonic()) for _ in range(2)] == [None, None]
+        assert bool(process.breach(Deadlines(), later)) == (phase in {"make", "reset", "open"})
 
 
 def test_what_a_worker_has_started_ends_with_it(tmp_path: Path) -> None:
