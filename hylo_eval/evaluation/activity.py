@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
+from typing import Any, Final, Protocol, Self, cast
 
 import attrs
 import orjson
@@ -22,13 +22,10 @@ import orjson
 from hylo_core.contract import Record, integer, number, one_of, text
 from hylo_core.errors import HyloError, describe_error
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.phases import IDLE, PHASE_NAMES
+from hylo_eval.evaluation.phases import IDLE, PHASE_NAMES, PhaseBoard
 from hylo_eval.queue import Lease, Machine, Owner
 from hylo_eval.traces.files import write_atomically
 from hylo_eval.traces.layout import RunFolder
-
-if TYPE_CHECKING:
-    from hylo_eval.evaluation.workers.supervisor import WorkerProcess
 
 SCHEMA: Final = "hylo.activity/v0.1"
 REFRESH_SECONDS: Final = 1.0
@@ -124,6 +121,25 @@ def presence(activity: Activity, machine: Machine) -> Presence:
     return Presence.SILENT if silence > SILENT_SECONDS else Presence.WORKING
 
 
+class SeatedProcess(Protocol):
+    """The process of a worker, as far as one can tell what it does without asking it."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def board(self) -> PhaseBoard:
+        """Where it writes what it does."""
+        ...
+
+    @property
+    def started(self) -> float:
+        """When it was started, by the monotonic clock."""
+        ...
+
+
 class Seat(Protocol):
     """The place of a worker, as a supervisor keeps it."""
 
@@ -133,7 +149,7 @@ class Seat(Protocol):
         ...
 
     @property
-    def process(self) -> WorkerProcess | None:
+    def process(self) -> SeatedProcess | None:
         """Who sits there."""
         ...
 
@@ -172,7 +188,7 @@ def activity_of(seat: Seat) -> WorkerActivity:
     )
 
 
-def phase_of(process: WorkerProcess) -> tuple[str, float]:
+def phase_of(process: SeatedProcess) -> tuple[str, float]:
     """The phase a process is in, and for how many seconds it has been; for as long as it has lived at most."""
     reading, now = process.board.read(), time.monotonic()
     if not reading.sequence:  # the interpreter is not up yet

@@ -1,7 +1,4 @@
-"""Runs episodes in this process, one env at a time; as a module, the process of a worker.
-
-``PYTHON -m hylo_eval.evaluation.worker`` is started by a supervisor (:mod:`hylo_eval.evaluation.workers.process`).
-"""
+"""Runs episodes in this process, one env at a time."""
 
 from __future__ import annotations
 
@@ -231,9 +228,3 @@ def make_worker(
         on_phase=on_phase,
     )
     return MadeWorker(worker=worker, agent=agent.value, env_ref=env.ref, agent_ref=agent.ref)
-
-
-if __name__ == "__main__":
-    from hylo_eval.evaluation.workers.process import main
-
-    main()

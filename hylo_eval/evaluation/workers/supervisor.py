@@ -81,7 +81,7 @@ class WorkerProcess:
         self.events, writer = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - a list of arguments, no shell
-                [python, *(["-P"] if safe_path() else []), "-m", "hylo_eval.evaluation.worker"],
+                [python, *(["-P"] if safe_path() else []), "-m", "hylo_eval.evaluation.workers"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
