@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -184,35 +185,36 @@ class Limiting(FunctionAgent):
         return super().open_episode(instance, instruction, seed)
 
 
-@pytest.fixture
-def files_of_any_size() -> Iterator[None]:
-    """The limit of this process is what it was after the test."""
+@contextmanager
+def files_of_any_size_after() -> Iterator[None]:
+    """The limit of this process is what it was, before pytest writes a line more: its output may be a file too."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.usefixtures("files_of_any_size")
 def test_a_limit_on_files_that_no_trace_reaches_holds_for_its_episode_alone(offered: Any) -> None:
     """The queue, which is larger than a trace, can be written."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     run = offered()
-    run.in_process(agent=Limiting(16384)).execute(run.work)
+    with files_of_any_size_after():
+        run.in_process(agent=Limiting(16384)).execute(run.work)
+        assert resource.getrlimit(resource.RLIMIT_FSIZE) == before
     assert run.queue.counts()[State.DONE] == 4
-    assert resource.getrlimit(resource.RLIMIT_FSIZE) == before
 
 
-@pytest.mark.usefixtures("files_of_any_size")
 def test_a_limit_on_files_that_a_trace_reaches_ends_the_run_with_what_is_to_be_done(offered: Any) -> None:
     """No disk is full: the error names what was found and the option that isolates it; the item is given back."""
     run = offered()
-    with pytest.raises(DisturbedTrace, match="a limit on the size of files that it was not started with") as caught:
+    message = "a limit on the size of files that it was not started with"
+    with files_of_any_size_after(), pytest.raises(DisturbedTrace, match=message) as caught:
         run.in_process(agent=Limiting(100)).execute(run.work)
     assert "--workers 1" in caught.value.fix
     assert run.queue.counts()[State.PENDING] == 4
 
 
-@pytest.mark.usefixtures("files_of_any_size")
 @pytest.mark.parametrize("size", [0, 16384])
 def test_a_limit_on_files_that_the_system_does_not_lift_ends_the_run(
     offered: Any, size: int, monkeypatch: pytest.MonkeyPatch
@@ -220,7 +222,7 @@ def test_a_limit_on_files_that_the_system_does_not_lift_ends_the_run(
     """Also where the trace was written: the queue could not be. The lease stays with this process, and goes with it."""
     run = offered()
     monkeypatch.setattr(FileSizeLimit, "restore", lambda limit: limit == FileSizeLimit.now())
-    with pytest.raises(DisturbedTrace, match="a limit on the size of files") as caught:
+    with files_of_any_size_after(), pytest.raises(DisturbedTrace, match="a limit on the size of files") as caught:
         run.in_process(agent=Limiting(size)).execute(run.work)
     assert "--workers 1" in caught.value.fix
     assert len(run.queue.leases()) == 1
