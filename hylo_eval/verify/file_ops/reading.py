@@ -105,16 +105,15 @@ def _open_entry(name: str, folder: int | None, asked: Path | str, limit_bytes: i
     except (OSError, ValueError) as error:
         reason = _reason_of(error) if isinstance(error, OSError) else UnreadableReason.MISSING
         raise UnreadableFile(asked, reason) from error
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile(asked, UnreadableReason.NOT_REGULAR)
-        if status.st_size > limit_bytes:
-            raise UnreadableFile(asked, UnreadableReason.TOO_LARGE)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor, status.st_size
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        refused = UnreadableReason.NOT_REGULAR
+    elif status.st_size > limit_bytes:
+        refused = UnreadableReason.TOO_LARGE
+    else:
+        return descriptor, status.st_size
+    os.close(descriptor)
+    raise UnreadableFile(asked, refused)
 
 
 def _read_entry(name: str, folder: int | None, asked: Path | str, limit_bytes: int) -> bytes:

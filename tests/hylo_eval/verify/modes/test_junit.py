@@ -8,8 +8,8 @@ import pytest
 
 from hylo_eval.verify.execution import junit_reports
 from hylo_eval.verify.file_ops.removal import remove_folder
-from hylo_eval.verify.modes.grader import GradingContext
 from hylo_eval.verify.modes import junit
+from hylo_eval.verify.modes.grader import GradingContext
 from hylo_eval.verify.modes.junit import grade_junit
 from hylo_eval.verify.specs.suites import JunitSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Status
