@@ -103,6 +103,8 @@ def _open_entry(name: str, folder: int | None, asked: Path | str, limit_bytes: i
     try:
         descriptor = os.open(name, _READ_FLAGS, dir_fd=folder)
     except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":
+            raise  # the file may be there: it is this process that cannot name it
         reason = _reason_of(error) if isinstance(error, OSError) else UnreadableReason.MISSING
         raise UnreadableFile(asked, reason) from error
     status = os.fstat(descriptor)
