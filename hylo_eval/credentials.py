@@ -41,16 +41,20 @@ def redacted(text: str, *secrets: str) -> str:
 
     for secret in secrets:
         if len(secret) >= SHORTEST_SECRET:
-            text = re.sub("".join(map(_forms, secret)), REDACTED, text)
+            forms = (_forms(part) for part in re.findall(r"\\+|[^\\]", secret))
+            text = re.sub("".join(forms), REDACTED, text)
     return text
 
 
-def _forms(character: str) -> str:
+def _forms(part: str) -> str:
+    """A pattern of the ways to write a character of a secret, or a run of backslashes; it tries none of them twice."""
     import re
 
-    code = ord(character)
-    forms = [re.escape(character)]
-    if code <= 0xFFFF:
-        forms.append(f"u(?i:{code:04x})")
+    character, count = part[0], len(part)
     encoded = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
-    return rf"(?:\\{{0,{_MAX_BACKSLASHES}}}(?:{'|'.join(forms)})|(?i:{encoded}))"
+    escaped = [rf"\\{{0,{_MAX_BACKSLASHES}}}+u(?i:{ord(character):04x})", f"(?i:{encoded})"]
+    if character == "\\":
+        plain = rf"\\{{{count},{_MAX_BACKSLASHES * count}}}+"
+    else:
+        plain = rf"\\{{0,{_MAX_BACKSLASHES}}}+{re.escape(character)}"
+    return f"(?:{plain}|(?:{'|'.join(escaped)}){{{count}}})"

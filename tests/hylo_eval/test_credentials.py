@@ -64,5 +64,13 @@ def test_short_secrets_are_words():
 
 def test_many_backslashes_take_no_time():
     """A long run of backslashes is searched once, not once for each of them."""
-    text = "\\" * 10**6
+    text = "\\" * 10**5
     assert redacted(text, KEY) == text
+    assert redacted(text, "\\" * 50 + "a") == text
+
+
+@pytest.mark.parametrize("secret", ["\\\\key\\\\\\", "\\" * 9, "uuuu0075u"])
+def test_secrets_that_look_like_escapes(secret):
+    """A key of backslashes is found, as it is and as JSON writes it."""
+    for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe="")):
+        assert redacted(f"with {form}!", secret) == f"with {REDACTED}!"
