@@ -1,7 +1,7 @@
 """JUnit reports read as a stream: what counts in them, and what they may cost."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hylo_eval.verify.execution import junit_reports
@@ -18,6 +18,7 @@ def outcomes_of(*reports, chunk_bytes=1 << 16):
     return reading.outcomes
 
 
+@settings(deadline=None)
 @given(st.binary() | st.text().map(str.encode) | st.text().map(lambda name: f"<a>{name}</a>".encode()))
 def test_any_report(content):
     """Whatever stands in a report, it is read or abstains."""

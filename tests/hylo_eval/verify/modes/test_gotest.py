@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hylo_eval.verify.execution.deadline import Deadline, DeadlinePassed
@@ -114,6 +114,7 @@ def test_contradictions(grade, lines, exit_code):
         grade(lines, exit_code=exit_code)
 
 
+@settings(deadline=None)
 @given(
     st.text()
     | st.lists(st.dictionaries(st.sampled_from(["Action", "Package", "Test"]), st.text())).map(
