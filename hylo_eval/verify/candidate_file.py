@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hylo_core.errors import describe_error
 from hylo_eval.verify.candidate import IN_PROCESS_EXTENSIONS, grade_candidate
-from hylo_eval.verify.grade import TestsFolder, load_spec, log_failure, read_answer
+from hylo_eval.verify.grade import TestsFolder, load_spec, read_answer, verdict_of
 from hylo_eval.verify.modes import IN_PROCESS_MODES, Mode, grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader, ResourceTable
 from hylo_eval.verify.spec import decode_json
-from hylo_eval.verify.verdict import (
-    GradingInfraError,
-    InvalidTask,
-    Reward,
-    infra_error,
-    invalid_task,
-    validated,
-)
+from hylo_eval.verify.verdict import InvalidTask, Reward
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,13 +65,4 @@ def grade_candidate_file(spec_path: Path, *, answer: str, workspace: Path, resou
         workspace: The candidate's folder.
         resources_manifest: A JSON list of the task's files, relative to the manifest's folder.
     """
-    try:
-        return validated(_grade(spec_path, answer, workspace, resources_manifest))
-    except InvalidTask as error:
-        return invalid_task(str(error))
-    except GradingInfraError as error:
-        log_failure("the grader failed", error)
-        return infra_error(str(error), **error.detail)
-    except Exception as error:  # noqa: BLE001 - whatever happened, there is a verdict
-        log_failure("the grader crashed", error)
-        return infra_error(describe_error(error))
+    return verdict_of(lambda: _grade(spec_path, answer, workspace, resources_manifest))

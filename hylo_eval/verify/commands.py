@@ -6,10 +6,11 @@ the arguments, logging where nothing failed) is imported where it is used.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -109,13 +110,13 @@ def main_show(spec: Path, workspace: Path) -> int:
     from hylo_eval.verify.grade import grade_file
 
     try:
-        with _signals_interrupt():
+        with _command_conditions():
             verdict = grade_file(spec, workspace)
     except KeyboardInterrupt:
         return _interrupted()
     print(verdict_json(verdict))  # noqa: T201
     note = f"no files are written: this machine has no {DEFAULT_LOGS_DIR.parent}. fix: --logs-dir DIR writes them"
-    print(note, file=sys.stderr)  # noqa: T201
+    _tell(note)
     return EXIT_DONE
 
 
@@ -142,16 +143,16 @@ def main_candidate(argv: Sequence[str] | None = None) -> int:
 
 def _record(logs_dir: Path, graded: Callable[[], Reward]) -> int:
     try:
-        with _signals_interrupt():
+        with _command_conditions():
             # A stale reward must not survive a grader that is killed half way.
             clear_verdict(logs_dir)
             verdict = write_verdict(logs_dir, graded())
     except KeyboardInterrupt:
         return _interrupted()
     except OSError as error:
-        print(f"the verdict cannot be written to {logs_dir}: {error}", file=sys.stderr)  # noqa: T201
+        _tell(f"the verdict cannot be written to {logs_dir}: {error}")
         return EXIT_UNWRITTEN
-    print(_summary(verdict), file=sys.stderr)  # noqa: T201
+    _tell(_summary(verdict))
     return EXIT_DONE
 
 
@@ -165,21 +166,51 @@ def _summary(verdict: Reward) -> str:
 
 
 def _interrupted() -> int:
-    print("interrupted before there was a verdict", file=sys.stderr)  # noqa: T201
+    _tell("interrupted before there was a verdict")
     return EXIT_INTERRUPTED
 
 
+def _tell(line: str) -> None:
+    """Says a line to whoever watches. That nobody does, or that it cannot be kept, changes no exit status."""
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - it is where descriptor 2 was closed
+        return
+    try:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+    except OSError:
+        # What the stream still holds is written once more when the interpreter ends.
+        with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+            os.dup2(nowhere.fileno(), sys.stderr.fileno())
+
+
 @contextmanager
-def _signals_interrupt() -> Generator[None]:
-    """Lets SIGTERM and SIGHUP end what the grader started, as SIGINT does, before they end the grader."""
-    taken: list[signal.Signals] = []
+def _command_conditions() -> Generator[None]:
+    """What a grader needs of its process that whoever started it may have left otherwise.
+
+    SIGTERM and SIGHUP end what the grader started, as SIGINT does, before they end the grader. A parent that ignores
+    SIGCHLD would have the kernel drop how the grader's own children ended.
+    """
+    _withhold_credentials()
+    taken: dict[signal.Signals, signal.Handlers] = {}
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:  # nohup and an embedding program keep theirs
                 signal.signal(number, signal.default_int_handler)
-                taken.append(number)
+                taken[number] = signal.SIG_DFL
+        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            taken[signal.SIGCHLD] = signal.SIG_IGN
     try:
         yield
     finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
+        for number, before in taken.items():
+            signal.signal(number, before)
+
+
+def _withhold_credentials() -> None:
+    """Keeps the credentials out of what a command can read of its parent."""
+    from hylo_eval.credentials import CREDENTIAL_PREFIXES
+
+    if any(name.startswith(CREDENTIAL_PREFIXES) for name in os.environ):
+        from hylo_eval.verify.initial_environment import blank_initial_credentials
+
+        blank_initial_credentials()

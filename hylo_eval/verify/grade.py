@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from codecs import BOM_UTF8
 from functools import lru_cache
 from os.path import normpath
 from pathlib import Path, PurePosixPath
@@ -38,6 +40,8 @@ MAX_RESOURCE_BYTES: Final = 64 << 20
 _MAX_SHOWN_PATH: Final = 200
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hylo_eval.verify.specs.base import AnswerSpec
     from hylo_eval.verify.specs.execution import ExecutionSpec
 
@@ -122,8 +126,9 @@ def read_answer(output: str, workspace: Path) -> str | Reward:
                 return zero("output_too_large", limit_bytes=MAX_ANSWER_BYTES)
             case _:
                 return zero("no_output")
-    # Lines end as Python's text files end them, whatever system the candidate wrote on.
-    return content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    # Lines end as Python's text files end them, and no mark of the encoding stands before the text, whatever system
+    # the candidate wrote on.
+    return content.removeprefix(BOM_UTF8).decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _refuse_stray_output(output: str, workspace: Path) -> None:
@@ -210,12 +215,17 @@ def log_failure(what: str, error: Exception) -> None:
 
 
 def grade_file(spec_path: Path, workspace: Path) -> Reward:
-    """Grades the task of a ``verifier.toml`` and turns every failure into a verdict.
+    """Grades the task of a ``verifier.toml`` and turns every failure into a verdict."""
+    return verdict_of(lambda: grade(load_spec(spec_path), spec_path.parent, workspace))
 
-    This is the one place of the file grader where exceptions become outcomes.
+
+def verdict_of(graded: Callable[[], Any]) -> Reward:
+    """The verdict that a grading from files comes to, or the one that its failure is.
+
+    This is the one place of the file graders where exceptions become outcomes.
     """
     try:
-        return validated(grade(load_spec(spec_path), spec_path.parent, workspace))
+        return validated(graded())
     except InvalidTask as error:
         return invalid_task(str(error))
     except GradingInfraError as error:
@@ -223,4 +233,14 @@ def grade_file(spec_path: Path, workspace: Path) -> Reward:
         return infra_error(str(error), **error.detail)
     except Exception as error:  # noqa: BLE001 - whatever happened, there is a verdict
         log_failure("the grader crashed", error)
-        return infra_error(describe_error(error))
+        return infra_error(_described(error))
+
+
+def _described(error: Exception) -> str:
+    encoding = sys.getfilesystemencoding()
+    if isinstance(error, UnicodeEncodeError) and error.encoding == encoding != "utf-8":
+        return (
+            f"{error.object!a:.200} cannot be the name of a file here: this process names files in {encoding}. "
+            "fix: export PYTHONUTF8=1"
+        )
+    return describe_error(error)

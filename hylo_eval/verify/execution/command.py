@@ -156,7 +156,7 @@ def run_command(
             other may share theirs.
         candidate: Whether the command runs the candidate's code: it then runs as the user that is configured
             for candidates, if there is one.
-        credentials: Whether the command may see the judge's credentials, if its variables are made here.
+        credentials: Whether the command may see the product's own credentials, if its variables are made here.
         program: Where the program named by ``argv`` was found before, so that it need not be searched for; if
             it cannot be started from there, it is.
         output_limit_bytes: Most bytes kept of each stream.

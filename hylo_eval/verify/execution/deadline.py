@@ -22,6 +22,10 @@ def check_timeout(seconds: float, *, field: str) -> None:
         raise InvalidTask(f"{field} must be a positive number of seconds, at most a week, not {seconds!r:.40}")
 
 
+class DeadlinePassed(Exception):
+    """The time is over for something that no command does, such as reading what one left behind."""
+
+
 class Deadline(NamedTuple):
     """A moment of the monotonic clock, in seconds."""
 
@@ -41,3 +45,12 @@ class Deadline(NamedTuple):
     def passed(self) -> bool:
         """Whether no time is left."""
         return self.remaining_seconds <= 0.0
+
+    def check(self) -> None:
+        """Goes on only while there is time.
+
+        Raises:
+            DeadlinePassed: None is left.
+        """
+        if self.passed:
+            raise DeadlinePassed

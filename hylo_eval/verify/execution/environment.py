@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from hylo_eval.credentials import CREDENTIAL_PREFIXES
 from hylo_eval.verify.verdict import GradingInfraError
 
 CANDIDATE_USER_VARIABLE = "HYLO_VERIFY_USER"
@@ -15,7 +16,7 @@ read, the hidden cases among them, are then out of the candidate's reach."""
 MARKER_VARIABLE = "HYLO_VERIFY_RUN"
 """The environment variable that marks the processes of one command."""
 
-_CREDENTIAL_PREFIX = b"VERIFYIT_JUDGE_"
+_CREDENTIALS = tuple(prefix.encode() for prefix in CREDENTIAL_PREFIXES)
 
 
 class CommandEnvironment(NamedTuple):
@@ -39,11 +40,11 @@ def command_environment(extra: Mapping[str, str] | None = None, *, credentials: 
 
     Args:
         extra: Variables set on top of this process's own.
-        credentials: Whether the command may see the judge's credentials.
+        credentials: Whether the command may see the product's own credentials.
     """
     variables = _own_variables()
     if not credentials:
-        for name in [name for name in variables if name.startswith(_CREDENTIAL_PREFIX)]:
+        for name in [name for name in variables if name.startswith(_CREDENTIALS)]:
             del variables[name]
     for name, value in (extra or {}).items():
         variables[os.fsencode(name)] = os.fsencode(value)

@@ -21,7 +21,7 @@ MAX_ARTIFACT_BYTES = 1_000_000
 """Largest reward or verdict file that is read from a grading script."""
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
-"""Largest report of a test suite that is read."""
+"""Most bytes that are read of a test suite's report, or of all of them where there are several."""
 
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -98,22 +98,33 @@ def open_folder_beneath(root: Path, components: tuple[str, ...]) -> Generator[in
         os.close(descriptor)
 
 
-def _read_entry(name: str, folder: int | None, asked: Path | str, limit_bytes: int) -> bytes:
+def _open_entry(name: str, folder: int | None, asked: Path | str, limit_bytes: int) -> tuple[int, int]:
+    """A descriptor of a regular file of at most ``limit_bytes``, and its size of now."""
     try:
         descriptor = os.open(name, _READ_FLAGS, dir_fd=folder)
     except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":
+            raise  # the file may be there: it is this process that cannot name it
         reason = _reason_of(error) if isinstance(error, OSError) else UnreadableReason.MISSING
         raise UnreadableFile(asked, reason) from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        refused = UnreadableReason.NOT_REGULAR
+    elif status.st_size > limit_bytes:
+        refused = UnreadableReason.TOO_LARGE
+    else:
+        return descriptor, status.st_size
+    os.close(descriptor)
+    raise UnreadableFile(asked, refused)
+
+
+def _read_entry(name: str, folder: int | None, asked: Path | str, limit_bytes: int) -> bytes:
+    descriptor, size = _open_entry(name, folder, asked, limit_bytes)
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile(asked, UnreadableReason.NOT_REGULAR)
-        if status.st_size > limit_bytes:
-            raise UnreadableFile(asked, UnreadableReason.TOO_LARGE)
         # The file may still grow while it is read: its size at the start bounds nothing.
         content = bytearray()
         while len(content) <= limit_bytes:
-            expected = max(status.st_size - len(content) + 1, _SMALLEST_READ_BYTES)
+            expected = max(size - len(content) + 1, _SMALLEST_READ_BYTES)
             chunk = os.read(descriptor, min(expected, _READ_CHUNK_BYTES, limit_bytes + 1 - len(content)))
             if not chunk:
                 return bytes(content)
@@ -145,8 +156,40 @@ def read_beneath(root: Path, relative: str, *, limit_bytes: int) -> bytes:
     Raises:
         UnreadableFile: As :func:`read_bounded`, and for a path that is absolute or holds ``..``.
     """
+    folders, name = _folders_and_name(relative)
+    with open_folder_beneath(root, folders) as folder:
+        return _read_entry(name, folder, f"{root}/{relative}", limit_bytes)
+
+
+def chunks_beneath(root: Path, relative: str, *, limit_bytes: int, chunk_bytes: int) -> Generator[bytes]:
+    """The content of a file as :func:`read_beneath`, a chunk at a time: it is never whole in memory.
+
+    Args:
+        root: The folder, which may itself be reached through links.
+        relative: The path below it.
+        limit_bytes: The largest size that is read.
+        chunk_bytes: The largest size of a chunk.
+
+    Raises:
+        UnreadableFile: As :func:`read_beneath`; also after some chunks, for a file that grows beyond the limit.
+    """
+    folders, name = _folders_and_name(relative)
+    asked = f"{root}/{relative}"
+    with open_folder_beneath(root, folders) as folder:
+        descriptor, _ = _open_entry(name, folder, asked, limit_bytes)
+    try:
+        left = limit_bytes
+        while chunk := os.read(descriptor, min(chunk_bytes, left + 1)):
+            left -= len(chunk)
+            if left < 0:
+                raise UnreadableFile(asked, UnreadableReason.TOO_LARGE)
+            yield chunk
+    finally:
+        os.close(descriptor)
+
+
+def _folders_and_name(relative: str) -> tuple[tuple[str, ...], str]:
     components = relative_components(relative)
     if not components:
         raise UnreadableFile(relative, UnreadableReason.NOT_REGULAR)
-    with open_folder_beneath(root, components[:-1]) as folder:
-        return _read_entry(components[-1], folder, f"{root}/{relative}", limit_bytes)
+    return components[:-1], components[-1]

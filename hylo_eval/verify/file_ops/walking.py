@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -11,6 +12,11 @@ from hylo_eval.verify.verdict import InvalidTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from hylo_eval.verify.execution.deadline import Deadline
+
+MAX_NAME_BYTES = 64 * 1024 * 1024
+"""Most memory for the names of folders that are still to be entered, and as much for the files that were found."""
 
 _ANY_FOLDERS = "**"
 
@@ -28,31 +34,64 @@ def check_glob(pattern: str, *, field: str) -> None:
         raise InvalidTask(f"{field} {pattern!r:.200} has '**' beside other characters of a component")
 
 
-def files_matching(root: Path, pattern: str) -> list[str]:
+class TooManyFiles(Exception):
+    """More folders or files than anybody needs, which somebody made to exhaust the grader."""
+
+
+def files_matching(
+    root: Path, pattern: str, *, deadline: Deadline | None = None, max_files: int | None = None
+) -> list[str]:
     """The paths below ``root`` that match a glob, sorted; ``**`` stands for any number of folders.
 
     Folders are not entered through links. What is returned may itself be a link or a special file: the
     bounded readers refuse those.
+
+    Args:
+        root: The folder.
+        pattern: A glob that :func:`check_glob` accepts.
+        deadline: When to stop looking.
+        max_files: The most paths that are wanted.
+
+    Raises:
+        DeadlinePassed: The time is over.
+        TooManyFiles: More than ``max_files`` match, or the folders' names alone fill :data:`MAX_NAME_BYTES`.
     """
     wanted = PurePosixPath(pattern).parts
-    return sorted(path for path in _files_below(root) if _matches(path.split("/"), wanted))
+    found: list[str] = []
+    held_bytes = 0
+    for path in _files_below(root, deadline):
+        if not _matches(path.split("/"), wanted):
+            continue
+        found.append(path)
+        held_bytes += sys.getsizeof(path)
+        if held_bytes > MAX_NAME_BYTES or (max_files is not None and len(found) > max_files):
+            raise TooManyFiles
+    return sorted(found)
 
 
-def _files_below(root: Path) -> Iterator[str]:
+def _files_below(root: Path, deadline: Deadline | None) -> Iterator[str]:
     pending = [""]
+    pending_bytes = 0
     while pending:
         folder = pending.pop()
+        pending_bytes -= sys.getsizeof(folder)
         try:
-            entries = list(os.scandir(root / folder if folder else root))
+            # Listed one by one: a folder may hold more entries than there is memory for.
+            with os.scandir(root / folder if folder else root) as entries:
+                for entry in entries:
+                    if deadline is not None:
+                        deadline.check()
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield path
+                        continue
+                    pending.append(path)
+                    pending_bytes += sys.getsizeof(path)
+                    if pending_bytes > MAX_NAME_BYTES:
+                        raise TooManyFiles
         except OSError:
             # Gone, not ours to read, or nested beyond the longest path: no report can be read there either.
             continue
-        for entry in entries:
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(path)
-            else:
-                yield path
 
 
 def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
 
+from hylo_eval.credentials import redacted
 from hylo_eval.verify.bounded_post import PostRequest, post_json
 from hylo_eval.verify.spec import decode_json
 from hylo_eval.verify.verdict import GradingInfraError
@@ -82,6 +83,8 @@ class Completion:
 def complete(connection: JudgeConnection, request: ChatRequest) -> Completion:
     """Asks the judge once.
 
+    This is where a judge's words come in: a key that it repeats is left out of them.
+
     Raises:
         GradingInfraError: The exchange fails or takes too long, or the reply is not exactly one text of an
             assistant.
@@ -96,7 +99,17 @@ def complete(connection: JudgeConnection, request: ChatRequest) -> Completion:
             whom="the judge",
         )
     )
-    return _parse(body)
+    key = connection.api_key
+    try:
+        completion = _parse(body)
+    except GradingInfraError as error:
+        raise GradingInfraError(redacted(str(error), key)) from None
+    reason = completion.finish_reason
+    return attrs.evolve(
+        completion,
+        text=redacted(completion.text, key),
+        finish_reason=None if reason is None else redacted(reason, key),
+    )
 
 
 def _parse(body: bytes) -> Completion:

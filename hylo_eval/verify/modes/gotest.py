@@ -6,10 +6,11 @@ described by ``go doc test2json``.
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hylo_eval.verify.execution.command import run_command
-from hylo_eval.verify.execution.deadline import Deadline
+from hylo_eval.verify.execution.deadline import Deadline, DeadlinePassed
 from hylo_eval.verify.execution.suites import (
     absolute_paths,
     check_arguments,
@@ -22,9 +23,11 @@ from hylo_eval.verify.execution.suites import (
 from hylo_eval.verify.file_ops.reading import MAX_REPORT_BYTES
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.spec import decode_json
-from hylo_eval.verify.verdict import GradingInfraError, Reward
+from hylo_eval.verify.verdict import GradingInfraError, Reward, zero
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hylo_eval.verify.specs.suites import GotestSpec
 
 _TERMINAL_ACTIONS: Final = frozenset({"pass", "fail", "skip"})
@@ -77,14 +80,16 @@ class TestRun:
             self.outcomes[test_id] = self.outcomes.get(test_id, True) and action == "pass"
 
 
-def parse_events(stream: str) -> TestRun:
+def parse_events(stream: bytes, deadline: Deadline) -> TestRun:
     """Reads the output of ``go test -json``; lines that are no JSON object are build output.
 
     Raises:
         GradingInfraError: A line begins like an event and is none.
+        DeadlinePassed: The time is over.
     """
     run = TestRun()
-    for line in stream.split("\n"):
+    for line in _lines(stream):
+        deadline.check()
         text = line.strip()
         if not text.startswith("{"):
             continue
@@ -99,6 +104,12 @@ def parse_events(stream: str) -> TestRun:
         if package or test is not None or action in _TERMINAL_ACTIONS:
             run.add(package, test, action)
     return run
+
+
+def _lines(stream: bytes) -> Iterator[str]:
+    """The lines one by one: as a whole list they would be several times as large as the stream."""
+    for line in BytesIO(stream):
+        yield from line.decode(errors="replace").replace("\r", "\n").split("\n")
 
 
 def grade_gotest(spec: GotestSpec, context: GradingContext) -> Reward:
@@ -129,7 +140,10 @@ def grade_gotest(spec: GotestSpec, context: GradingContext) -> Reward:
         return early
     if completed.exit_code not in (0, 1):
         raise GradingInfraError(f"go test ended with exit code {completed.exit_code}", stderr=completed.stderr_tail)
-    run = parse_events(completed.stdout_text)
+    try:
+        run = parse_events(completed.stdout, deadline)
+    except DeadlinePassed:
+        return zero("timeout", passed=0, total=0)
     if run.outcomes and not run.complete:
         raise GradingInfraError("the events of go test are incomplete or contradict each other")
     if completed.exit_code == 1 and run.outcomes and all(run.outcomes.values()):

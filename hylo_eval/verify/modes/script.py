@@ -8,11 +8,13 @@ standard output. The first of them that is there decides; a malformed one does n
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import attrs
 
-from hylo_eval.verify.execution.command import Completed, run_command
+from hylo_eval.credentials import redacted, secrets_of
+from hylo_eval.verify.execution.command import DETAIL_CHARACTERS, Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from hylo_eval.verify.specs.execution import ScriptSpec
 
 _DEFAULT_REWARD_KEY = "reward"
+_SEARCHED_CHARACTERS = 64 * 1024
 _VERDICT_MEMBERS = frozenset({"status", "reward", "detail"})
 
 
@@ -106,7 +109,9 @@ def grade_script(spec: ScriptSpec, context: GradingContext) -> Reward:
 
 
 def _execution(completed: Completed) -> dict[str, Any]:
-    return {"exit_code": completed.exit_code, "stderr": completed.stderr_tail}
+    # The script was given the credentials, and the traceback of a client may show them.
+    shown = redacted(completed.stderr_text[-_SEARCHED_CHARACTERS:], *secrets_of(os.environ))
+    return {"exit_code": completed.exit_code, "stderr": shown[-DETAIL_CHARACTERS:]}
 
 
 def _bare_reward(spec: ScriptSpec, logs: Path, completed: Completed) -> Reward:

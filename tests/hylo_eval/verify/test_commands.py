@@ -5,12 +5,15 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from hylo_eval.cli import verify as commands
+from hylo_eval.credentials import SECRET_VARIABLES
 from hylo_eval.verify.commands import main_candidate, main_verify
+from hylo_eval.verify.initial_environment import blank_initial_credentials
 
 
 @pytest.fixture
@@ -245,3 +248,113 @@ def test_names_that_look_like_options_are_names(task, monkeypatch):
     assert recorded(task)["detail"] == {"reason": "no_output"}
     CliRunner().invoke(commands.verify_candidate, ["--spec", "-v.toml", "--answer", "-a.txt", *folders, *manifest])
     assert recorded(task)["reward"] == 1.0
+
+
+_RUNS_HYLO_VERIFY = "import sys; from hylo_eval.verify.commands import main_verify; sys.exit(main_verify())"
+_PROGRAMS = pytest.mark.parametrize("program", [_RUNS_HYLO_VERIFY, "from hylo_eval.cli import main; main()"])
+
+
+def command_of(program, task):
+    """A command line that verifies the task in a process of its own."""
+    group = [] if program is _RUNS_HYLO_VERIFY else ["verify"]
+    folders = ["--workspace", str(task / "app"), "--logs-dir", str(task / "logs")]
+    return [sys.executable, "-c", program, *group, *folders, str(task / "tests" / "verifier.toml")]
+
+
+def stdio_task(task, program):
+    """Makes the task one of a program that must print nothing."""
+    (task / "tests" / "cases").mkdir()
+    for name in ("input_1.txt", "output_1.txt"):
+        (task / "tests" / "cases" / name).write_text("")
+    (task / "tests" / "verifier.toml").write_text('mode = "stdio"\ncommand = "python3 program.py"\n')
+    (task / "app" / "program.py").write_text(program)
+
+
+@_PROGRAMS
+@pytest.mark.parametrize(
+    "spec", ['mode = "mcq"\nexpected = "C"\n', 'mode = "mcq"\n', 'mode = "judge"\ncriteria = ["a"]\n']
+)
+def test_who_reads_standard_error_decides_nothing(task, program, spec):
+    """A verdict that was written ends with 0, also where what is said of it can be kept by nobody."""
+    (task / "tests" / "verifier.toml").write_text(spec)
+    command = command_of(program, task)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Path("/dev/full").open("wb") as full, os.fdopen(writer, "wb") as left:
+        for stderr in (full, left):
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, check=False)
+            assert (done.returncode, done.stdout) == (0, b"")
+            assert recorded(task)["status"]
+    closed = subprocess.run(["bash", "-c", 'exec "$@" 2>&-', "bash", *command], stdout=subprocess.PIPE, check=False)
+    assert (closed.returncode, closed.stdout) == (0, b"")
+
+
+@_PROGRAMS
+def test_a_parent_that_ignores_its_children(task, program):
+    """How the candidate's program ended is known, whatever the parent has the kernel do with its own children."""
+    stdio_task(task, "raise SystemExit(3)")
+    ignoring = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", ignoring, *command_of(program, task)]
+    assert subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    assert recorded(task)["detail"]["reason"] == "runtime_error"
+
+
+def test_a_caller_that_ignores_its_children_does_so_afterwards(task):
+    """The command gives back what it took."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert verify(task)[0] == 0
+        assert signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+_PRINTS_CREDENTIALS = """
+import os, sys
+block = open(f"/proc/{os.getppid()}/environ", "rb").read()
+assert b"TRAY=left" in block
+sys.exit(f"{os.environb} {block}")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+@_PROGRAMS
+def test_a_candidate_reads_no_credentials(task, program, monkeypatch):
+    """Neither its own environment nor the one that the kernel shows of its parent holds them."""
+    monkeypatch.setenv(SECRET_VARIABLES[0], "secret-key")
+    if not blank_initial_credentials():
+        pytest.skip("a process may not write to its own memory by /proc here")
+    stdio_task(task, _PRINTS_CREDENTIALS)
+    secrets = {name: f"secret-{name}" for name in SECRET_VARIABLES}
+    environment = {**os.environ, **secrets, "TRAY": "left"}
+    done = subprocess.run(command_of(program, task), env=environment, capture_output=True, check=False)
+    assert done.returncode == 0
+    verdict = recorded(task)
+    assert verdict["detail"]["reason"] == "runtime_error"
+    assert "TRAY=left" in str(verdict)
+    assert "secret-" not in str(verdict)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        'mode = "json-schema"\nschema = "mål.json"\n',
+        'mode = "mcq"\nexpected = "C"\noutput = "/app/svår.txt"\n',
+        'mode = "mcq"\nexpected = "C"\noutput = "/app/svår/a.txt"\n',
+        'mode = "stdio"\ncommand = "true"\ncases = "mål"\n',
+        'mode = "stdio"\ncommand = "mål"\n',
+        'mode = "junit"\ncommand = "true"\nrestore = ["mål"]\n',
+        'mode = "script"\npath = "mål.sh"\n',
+    ],
+)
+def test_names_that_the_locale_cannot_hold(task, spec):
+    """Where a process names files in ASCII, another name is no answer's zero and no defect of the task."""
+    stdio_task(task, "")
+    (task / "tests" / "verifier.toml").write_text(spec, encoding="utf-8")
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(command_of(_RUNS_HYLO_VERIFY, task), env=environment, capture_output=True, check=False)
+    verdict = recorded(task)
+    assert (done.returncode, verdict["status"]) == (0, "infra_error")
+    assert "PYTHONUTF8=1" in verdict["detail"]["error"]

@@ -211,3 +211,38 @@ def test_a_grader_that_returns_no_verdict_is_an_infrastructure_error(task, monke
         assert grade_file(task / "tests" / "verifier.toml", task / "app").status is Status.INFRA_ERROR
     monkeypatch.setattr(grade_module, "_grade", lambda *_arguments: scored(1.0))
     assert grade_file(task / "tests" / "verifier.toml", task / "app").reward == 1.0
+
+
+def test_a_mark_of_the_encoding_is_no_part_of_an_answer(task):
+    """Editors that write UTF-8 with a byte order mark at the beginning change no verdict; inside, it is text."""
+    path = task / "app" / "answer.txt"
+    path.write_bytes(b"\xef\xbb\xbfC\r\n")
+    assert read_answer("/app/answer.txt", task / "app") == "C\n"
+    path.write_bytes(b"C\xef\xbb\xbf")
+    assert read_answer("/app/answer.txt", task / "app") == "C\ufeff"
+    path.write_bytes(b"\xef\xbb\xbf")
+    assert graded(task, McqSpec(expected="C")).detail["reason"] == "no_output"
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer"),
+    [
+        ('mode = "mcq"\nexpected = "C"', "C"),
+        ('mode = "exact"\nexpected = "wet"', "wet"),
+        ('mode = "structured_exact"\nexpected = "[1]"', "[1]"),
+        ('mode = "json-schema"', "[1]"),
+        ('mode = "json-schema"\nformat = "toml"', "a = 1"),
+        ('mode = "json-schema"\nformat = "yaml"', "a: 1"),
+        ('mode = "csv-columns"\nrequired = ["id"]', "id,x\n1,2\n"),
+        (
+            'mode = "predicted_action"\nexpected_calls = [{name = "a", arguments = "{}"}]',
+            '[{"name": "a", "arguments": {}}]',
+        ),
+    ],
+)
+def test_answers_of_an_editor_that_marks_the_encoding(task, spec, answer):
+    """The right answer is right with the mark as without."""
+    (task / "tests" / "schema.json").write_text("{}")
+    (task / "tests" / "verifier.toml").write_text(spec)
+    (task / "app" / "answer.txt").write_bytes(b"\xef\xbb\xbf" + answer.encode())
+    assert grade_file(task / "tests" / "verifier.toml", task / "app").reward == 1.0

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import pytest
 
+from hylo_eval.credentials import SECRET_VARIABLES
 from hylo_eval.verify.execution.command import ReportChannel, run_command
 from hylo_eval.verify.execution.environment import CANDIDATE_USER_VARIABLE, MARKER_VARIABLE, command_environment
 from hylo_eval.verify.execution.strays import child_processes
@@ -207,6 +208,14 @@ def test_commands_share_an_environment(tmp_path, monkeypatch):
     said = [python(code, tmp_path, environment=environment).stdout for _ in range(2)]
     assert said[0] == said[1] == b"left\xe9 %s none" % environment.marker.encode()
     assert command_environment().marker != environment.marker
+
+
+@pytest.mark.parametrize("name", [*SECRET_VARIABLES, "VERIFYIT_JUDGE_BASE_URL"])
+def test_every_credential_is_withheld(monkeypatch, name):
+    """No command sees the product's own credentials that was not given them."""
+    monkeypatch.setenv(name, "secret-key")
+    assert name.encode() not in command_environment().variables
+    assert command_environment(credentials=True).variables[name.encode()] == b"secret-key"
 
 
 def test_variables_are_those_of_now(monkeypatch):

@@ -6,9 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hylo_eval.verify.execution.deadline import Deadline, DeadlinePassed
+from hylo_eval.verify.modes import gotest
 from hylo_eval.verify.modes.gotest import grade_gotest, parse_events
 from hylo_eval.verify.modes.grader import GradingContext
 from hylo_eval.verify.specs.suites import GotestSpec
@@ -112,6 +114,7 @@ def test_contradictions(grade, lines, exit_code):
         grade(lines, exit_code=exit_code)
 
 
+@settings(deadline=None)
 @given(
     st.text()
     | st.lists(st.dictionaries(st.sampled_from(["Action", "Package", "Test"]), st.text())).map(
@@ -121,7 +124,7 @@ def test_contradictions(grade, lines, exit_code):
 def test_any_stream(stream):
     """Whatever the stream holds, it is read or abstains."""
     try:
-        run = parse_events(stream)
+        run = parse_events(stream.encode(), Deadline.after(3600.0))
     except GradingInfraError:
         return
     assert set(run.outcomes.values()) <= {True, False}
@@ -130,6 +133,17 @@ def test_any_stream(stream):
 def test_timeout(grade):
     """A suite that runs out of time scores zero."""
     assert grade([], extra="sleep 60", timeout=0.5).detail["reason"] == "timeout"
+
+
+def test_the_deadline_covers_reading(grade, monkeypatch):
+    """Events that nobody could read in time score zero like tests that did not end in time."""
+
+    class Read(Deadline):
+        def check(self):
+            raise DeadlinePassed
+
+    monkeypatch.setattr(gotest, "Deadline", Read)
+    assert grade([*events_of("TestHome", "pass"), event("pass")]).detail["reason"] == "timeout"
 
 
 def test_setup_and_restore(grade, task):

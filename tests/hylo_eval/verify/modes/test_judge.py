@@ -435,3 +435,28 @@ def test_normalization(text, expected):
 def test_gate_earns_nothing_wrong(candidate, reference):
     """A difference that changes a number is left to the judge."""
     assert not matches_reference(candidate, (reference,))
+
+
+@pytest.mark.parametrize("said", [API_KEY, json.dumps(f"\\{API_KEY}"), "".join(f"\\u{ord(c):04x}" for c in API_KEY)])
+def test_a_key_that_the_judge_repeats(said):
+    """A server that repeats its key, in its words or beside them, puts it into no verdict and no failure."""
+    replies = [
+        completion(f"I was sent {said}", finish_reason="length"),
+        completion(f"I was sent {said}\nSCORE: 1"),
+        completion("no text", finish_reason=said),
+        json.dumps({said: 1}).replace("}", "," + json.dumps({said: 1})[1:]),
+    ]
+    spec = JudgeSpec(**REFERENCE, incomplete_retry_tokens=9000)
+    with serving(*replies) as server:
+        verdict = grade_judge_candidate(spec, "wet", connection=server.connection)
+        failures = []
+        for _ in range(2):
+            with pytest.raises(GradingInfraError) as caught:
+                grade_judge_candidate(spec, "wet", connection=server.connection)
+            failures.append(f"{caught.value} {caught.value.detail}")
+    assert verdict.reward == 1.0
+    assert "[key]" in verdict.detail["reasoning"]
+    assert "[key]" in failures[0]
+    for shown in (str(verdict.detail), *failures):
+        assert API_KEY not in shown
+        assert said not in shown

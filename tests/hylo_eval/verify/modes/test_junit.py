@@ -5,12 +5,12 @@ import shlex
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from hylo_eval.verify.execution import junit_reports
 from hylo_eval.verify.file_ops.removal import remove_folder
+from hylo_eval.verify.modes import junit
 from hylo_eval.verify.modes.grader import GradingContext
-from hylo_eval.verify.modes.junit import grade_junit, parse_report
+from hylo_eval.verify.modes.junit import grade_junit
 from hylo_eval.verify.specs.suites import JunitSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Status
 
@@ -127,8 +127,9 @@ def test_deep_folders(task):
         (suite(), 3),
         ("<testsuite", 0),
         ('<!DOCTYPE x [<!ENTITY a "b">]><testsuite tests="0"/>', 0),
+        ('<!DOCTYPE x [<!ATTLIST testcase name CDATA "b">]><testsuite><testcase/></testsuite>', 0),
     ],
-    ids=["tests", "failures", "count", "exit 1", "exit 3", "cut", "entities"],
+    ids=["tests", "failures", "count", "exit 1", "exit 3", "cut", "entities", "default attributes"],
 )
 def test_untrustworthy_reports(task, report, exit_code):
     """A report that is malformed, incomplete or contradicts the exit code abstains."""
@@ -168,45 +169,45 @@ def test_defects_of_the_task(task, fields):
         grade_junit(JunitSpec(**{"command": "true", **fields}), task)
 
 
-@given(st.binary() | st.text().map(str.encode) | st.text().map(lambda name: f"<a>{name}</a>".encode()))
-def test_any_report(content):
-    """Whatever stands in a report, it is read or abstains."""
-    try:
-        outcomes = parse_report(content)
-    except GradingInfraError:
-        return
-    assert outcomes == {}
+def test_reports_of_a_namespace(task):
+    """A producer that declares a namespace is read as one that does not."""
+    verdict = grade(task, suite().replace("<testsuites>", '<testsuites xmlns="urn:x">'))
+    assert (verdict.reward, verdict.detail["passed"]) == (1.0, 2)
 
 
-@pytest.mark.parametrize("encoding", ["utf-7", "no-such", "rot13", "utf-16"])
-def test_odd_encodings(encoding):
-    """An encoding that the parser lacks, or that the content contradicts, abstains."""
-    with pytest.raises(GradingInfraError):
-        parse_report(f'<?xml version="1.0" encoding="{encoding}"?><testsuite/>'.encode())
+def test_the_deadline_covers_reading(task, monkeypatch):
+    """A report that takes longer than the task's timeout scores zero like a command that does."""
+
+    class Late(junit.JunitReports):
+        def read(self, chunks):
+            super().read(chunks)
+            raise junit.DeadlinePassed
+
+    monkeypatch.setattr(junit, "JunitReports", Late)
+    verdict = grade(task, suite())
+    assert (verdict.status, verdict.reward, verdict.detail["reason"]) == (Status.SCORED, 0.0, "timeout")
 
 
-def test_deep_report():
-    """A report nested far beyond any recursion limit is read."""
-    assert parse_report(b"<a>" * 10**5 + b"</a>" * 10**5) == {}
+@pytest.mark.parametrize("copies", [1, 3])
+def test_large_reports_score_zero(task, monkeypatch, copies):
+    """More bytes than are read, in one report or in all together, are no abstention, and no credit for the others."""
+    report = suite()
+    monkeypatch.setattr(junit, "MAX_REPORT_BYTES", len(report) * copies - 1)
+    link = f"import os\nfor n in range({copies - 1}): os.link('out/r.xml', f'out/s{{n}}.xml')"
+    verdict = grade(task, report, code=link)
+    assert (verdict.status, verdict.reward, verdict.detail["reason"]) == (Status.SCORED, 0.0, "report_too_large")
 
 
-def test_names_of_a_namespace():
-    """Elements of another vocabulary are no test cases, and an entity that nobody declared abstains."""
-    suite = '<testsuite xmlns:x="u" tests="1"><testcase name="a"/><x:testcase name="b"><x:failure/></x:testcase></testsuite>'
-    assert parse_report(suite.encode()) == {"a": True}
-    with pytest.raises(GradingInfraError):
-        parse_report(b'<!DOCTYPE a SYSTEM "a.dtd"><a>&b;</a>')
+def test_many_reports_score_zero(task, monkeypatch):
+    """More reports than are looked for score zero, left by the command or there before it."""
+    monkeypatch.setattr(junit, "MAX_REPORTS", 2)
+    code = "for n in range(3): pathlib.Path(f'out/{n}.xml').touch()"
+    for _ in range(2):
+        assert grade(task, None, code=code).detail["reason"] == "report_too_large"
 
 
-def test_a_result_counts_where_it_stands():
-    """A failure inside a case's output is none of the case, and a case without a name still counts."""
-    cases = '<testcase name="a"><system-out><failure/></system-out></testcase><testcase><error/></testcase>'
-    assert parse_report(f'<testsuite tests="2" failures="0" errors="1">{cases}</testsuite>'.encode()) == {"a": True}
-
-
-def test_nested_suites():
-    """A suite's counts cover the suites inside it, and repeated cases must all pass."""
-    inner = '<testsuite tests="1"><testcase classname="A" name="b"/></testsuite>'
-    failing = '<testcase classname="A" name="b"><failure/></testcase>'
-    report = f'<testsuites tests="2"><testsuite tests="2" failures="1">{inner}{failing}</testsuite></testsuites>'
-    assert parse_report(report.encode()) == {"A.b": False}
+def test_elements_beyond_the_bound_score_zero(task, monkeypatch):
+    """A report that would exhaust the grader scores zero, though it is malformed as well."""
+    monkeypatch.setattr(junit_reports, "MAX_ELEMENTS", 100)
+    for report in ("<a>" * 101, "<testsuite>" * 101, suite("<testcase name='a'/>" * 101, tests=101)):
+        assert grade(task, report).detail["reason"] == "report_too_large"

@@ -189,3 +189,10 @@ def test_relative_folders(task, monkeypatch):
     relative = GradingContext(tests_dir=Path("tests"), workspace=Path("app"))
     script = 'test -f "$VERIFYIT_TESTS_DIR"/grade.sh && test "$VERIFYIT_WORKSPACE" = "$PWD" && echo 1.0\n'
     assert grade(relative, script).reward == 1.0
+
+
+def test_a_key_on_standard_error(task, monkeypatch):
+    """A script is given the credentials; the traceback in which it shows them is recorded without."""
+    monkeypatch.setenv("VERIFYIT_JUDGE_API_KEY", "secret-key")
+    verdict = grade(task, 'echo "refused: $VERIFYIT_JUDGE_API_KEY" >&2\necho 1.0\n')
+    assert verdict.detail["stderr"] == "refused: [key]\n"
