@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import select
@@ -13,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment, command_user
 from hylo_eval.verify.execution.strays import adopting_orphans, child_processes, end_strays
+from hylo_eval.verify.machine_faults import is_machine_fault
 from hylo_eval.verify.verdict import GradingInfraError
 
 if TYPE_CHECKING:
@@ -165,8 +167,8 @@ def run_command(
             Not used where another user runs it, from whom a folder is hidden by its permissions.
 
     Raises:
-        GradingInfraError: How it ended cannot be known.
-        OSError: The program cannot be started.
+        GradingInfraError: The machine cannot start any program now, or how it ended cannot be known.
+        OSError: The program cannot be started, or the working folder cannot be entered.
         ValueError: An argument holds a NUL.
     """
     if not isinstance(environment, CommandEnvironment):
@@ -191,12 +193,7 @@ def run_command(
     }
     with adopting_orphans():
         known = child_processes()
-        try:
-            process = start(**arguments, executable=program)
-        except OSError:
-            if program is None:
-                raise
-            process = start(**arguments)
+        process = _started(start, arguments, program)
         if channel is not None:
             channel.close_writer()
         exchange = _Exchange(process, stdin, output_limit_bytes, channel)
@@ -205,6 +202,34 @@ def run_command(
         finally:
             exchange.end(known, environment.marker)
     return exchange.completed()
+
+
+def _started(start: Any, arguments: Mapping[str, Any], program: str | None) -> subprocess.Popen[bytes]:
+    """The running process; see :func:`run_command`."""
+    try:
+        try:
+            return start(**arguments, executable=program)
+        except OSError:
+            if program is None:
+                raise
+            return start(**arguments)
+    except OSError as error:
+        # A program whose tables point beyond its own end is an EIO as well, and its author's fault.
+        if is_machine_fault(error) and (error.errno != errno.EIO or not _is_readable(error.filename)):
+            name = str(arguments["args"][0])
+            raise GradingInfraError(f"{name!r:.200} cannot be started: {error.strerror}") from error
+        raise
+
+
+def _is_readable(path: Any) -> bool:
+    """Whether a file can be read from its first byte to its last."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a text or bytes, as the error names it
+            while file.read(_CHUNK_BYTES):
+                pass
+    except (OSError, TypeError):
+        return False
+    return True
 
 
 class _Exchange:
@@ -356,7 +381,7 @@ def _open_process(pid: int) -> int | None:
         return None
     try:
         return os.pidfd_open(pid)
-    except ProcessLookupError:  # it has ended, and somebody else has reaped it
+    except OSError:  # reaped by somebody else, no descriptor left, or a kernel that has no such call
         return None
 
 

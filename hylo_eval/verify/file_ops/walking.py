@@ -7,7 +7,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from hylo_eval.verify.verdict import InvalidTask
+from hylo_eval.verify.machine_faults import is_machine_fault
+from hylo_eval.verify.verdict import GradingInfraError, InvalidTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +34,9 @@ def files_matching(root: Path, pattern: str) -> list[str]:
 
     Folders are not entered through links. What is returned may itself be a link or a special file: the
     bounded readers refuse those.
+
+    Raises:
+        GradingInfraError: The machine cannot open or list any more.
     """
     wanted = PurePosixPath(pattern).parts
     return sorted(path for path in _files_below(root) if _matches(path.split("/"), wanted))
@@ -44,7 +48,9 @@ def _files_below(root: Path) -> Iterator[str]:
         folder = pending.pop()
         try:
             entries = list(os.scandir(root / folder if folder else root))
-        except OSError:
+        except OSError as error:
+            if is_machine_fault(error):
+                raise GradingInfraError(f"{str(root / folder)!r:.200} cannot be listed: {error.strerror}") from error
             # Gone, not ours to read, or nested beyond the longest path: no report can be read there either.
             continue
         for entry in entries:

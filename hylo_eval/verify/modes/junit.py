@@ -8,7 +8,6 @@ short by a crash is thereby told from a small one.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
 from xml.parsers import expat
@@ -25,6 +24,7 @@ from hylo_eval.verify.execution.suites import (
     split_command,
     stopped,
 )
+from hylo_eval.verify.execution.workspace import start_failure
 from hylo_eval.verify.file_ops.reading import (
     MAX_REPORT_BYTES,
     UnreadableFile,
@@ -49,12 +49,21 @@ _RESULTS: Final = {"failure": "failures", "error": "errors", "skipped": "skipped
 _NAMESPACE_END: Final = "}"
 
 
-def _remove_old_reports(workspace: Path, pattern: str) -> None:
-    """Deletes reports that were there before the tests, without following a link to one elsewhere."""
+def _remove_old_reports(workspace: Path, pattern: str) -> frozenset[str]:
+    """Deletes reports that were there before the tests, without following a link to one elsewhere.
+
+    Returns:
+        Those that this process may not delete, and that nobody may take for reports of the tests.
+    """
+    left: set[str] = set()
     for report in files_matching(workspace, pattern):
         *folders, name = PurePosixPath(report).parts
-        with suppress(UnreadableFile, OSError), open_folder_beneath(workspace, tuple(folders)) as folder:
-            os.unlink(name, dir_fd=folder)
+        try:
+            with open_folder_beneath(workspace, tuple(folders)) as folder:
+                os.unlink(name, dir_fd=folder)
+        except (UnreadableFile, OSError):
+            left.add(report)
+    return frozenset(left)
 
 
 def parse_report(content: bytes) -> dict[str, bool]:
@@ -163,23 +172,25 @@ def grade_junit(spec: JunitSpec, context: GradingContext) -> Reward:
     failed_setup = prepare_suite(spec, context, deadline)
     if failed_setup is not None:
         return setup_failed(failed_setup)
-    _remove_old_reports(context.workspace, spec.report)
+    old = _remove_old_reports(context.workspace, spec.report)
     try:
         completed = run_command(argv, cwd=context.workspace, timeout_seconds=deadline.remaining_seconds)
     except OSError as error:
         if is_workspace_program(argv[0], context.workspace):
             return zero("command_failed", error=str(error), passed=0, total=0)
-        raise GradingInfraError(f"the test command cannot be started: {error}") from error
-    return stopped(completed) or _grade_reports(spec, context.workspace, completed)
+        return start_failure(error, context.workspace, what="the test command")
+    return stopped(completed) or _grade_reports(spec, context.workspace, completed, old)
 
 
-def _grade_reports(spec: JunitSpec, workspace: Path, completed: Completed) -> Reward:
+def _grade_reports(spec: JunitSpec, workspace: Path, completed: Completed, old: frozenset[str]) -> Reward:
     code = completed.exit_code
     if code not in (0, 1):
         raise GradingInfraError(f"the test command ended with exit code {code}", stderr=completed.stderr_tail)
     outcomes: dict[str, bool] = {}
     count = 0
     for report in files_matching(workspace, spec.report):
+        if report in old:
+            continue
         try:
             content = read_beneath(workspace, report, limit_bytes=MAX_REPORT_BYTES)
         except UnreadableFile:

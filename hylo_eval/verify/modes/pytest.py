@@ -30,6 +30,7 @@ from hylo_eval.verify.execution.suites import (
     setup_failed,
     stopped,
 )
+from hylo_eval.verify.execution.workspace import start_failure
 from hylo_eval.verify.file_ops.reading import MAX_REPORT_BYTES
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.pytest_runs.attribution import Attribution, missing_test_dependencies, trusted_files
@@ -91,8 +92,8 @@ class _Suite:
     deadline: Deadline
     attribution: Attribution
 
-    def run(self, paths: tuple[str, ...]) -> tuple[Completed, RunMessages]:
-        """Runs pytest on some paths.
+    def run(self, paths: tuple[str, ...]) -> tuple[Completed, RunMessages] | Reward:
+        """Runs pytest on some paths; a verdict where the workspace is gone.
 
         Raises:
             GradingInfraError: The interpreter cannot be started, or pytest's report is malformed.
@@ -112,7 +113,7 @@ class _Suite:
                     channel=channel,
                 )
             except OSError as error:
-                raise GradingInfraError(f"{self.spec.python!r:.200} cannot be started: {error}") from error
+                return start_failure(error, self.workspace, what=f"{self.spec.python!r:.200}")
         return completed, parse_messages(completed.report, word)
 
     def _environment(self) -> dict[str, str]:
@@ -206,7 +207,10 @@ def _batches(spec: PytestSpec) -> list[tuple[str, ...]]:
 
 def _run_batch(suite: _Suite, paths: tuple[str, ...], tally: _Tally) -> Reward | None:
     """Runs one batch into the tally; a verdict when the rest need not run."""
-    completed, messages = suite.run(paths)
+    ran = suite.run(paths)
+    if isinstance(ran, Reward):
+        return ran
+    completed, messages = ran
     if (early := stopped(completed)) is not None:
         return early
     code = completed.exit_code
@@ -223,8 +227,8 @@ def _run_batch(suite: _Suite, paths: tuple[str, ...], tally: _Tally) -> Reward |
         tally.failure = tally.failure or zero("no_tests", passed=0, total=0, exit_code=code)
     else:
         check_summary(report)
-        ran = {outcome for _, outcome in report.outcomes} - NOT_RUN
-        if code == 1 and ran and ran <= PASSED:
+        outcomes = {outcome for _, outcome in report.outcomes} - NOT_RUN
+        if code == 1 and outcomes and outcomes <= PASSED:
             raise GradingInfraError("pytest failed without a failing test", output=_output(completed))
         tally.add(report, suite.workspace)
         tally.exit_code = max(tally.exit_code, code)

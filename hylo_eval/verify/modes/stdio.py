@@ -18,6 +18,7 @@ from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.hiding import Launcher, hiding
 from hylo_eval.verify.execution.strays import adopting_orphans
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments, split_command
+from hylo_eval.verify.execution.workspace import require_workspace
 from hylo_eval.verify.file_ops.resources import check_inside, lies_in, resource_file, resource_path
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.specs.execution import OutputComparison, StdioSpec
@@ -109,7 +110,8 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
 
     Raises:
         InvalidTask: The specification, the cases or the special judge are malformed.
-        GradingInfraError: The shell or the special judge's interpreter cannot be started.
+        GradingInfraError: The workspace cannot be entered, or the shell, the special judge's interpreter or any
+            program at all cannot be started.
     """
     _check(spec)
     context = absolute_paths(context)
@@ -121,6 +123,7 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
         for case in cases:
             _decimal_reference(case.expected)
     judge = resource_file(context.tests_dir, spec.special_judge, what="special judge") if spec.special_judge else None
+    require_workspace(context.workspace)
     total = len(cases)
     with adopting_orphans(), hiding(_hidden_folder(context, spec, argv)) as launcher:
         program = _Program(spec, context.workspace, argv, launcher, command_environment())
