@@ -205,7 +205,7 @@ def _grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:
 def _is_gone_below(folder: Path, workspace: Path) -> bool:
     """Whether a folder of the workspace is missing from it: a folder that the candidate was to make, or removed."""
     is_below = folder != workspace and folder.is_relative_to(workspace)
-    return is_below and isdir(workspace) and not isdir(folder)
+    return is_below and isdir(workspace) and not isdir(folder)  # noqa: PTH112 - of a path object, it may raise
 
 
 def load_spec(path: Path) -> Any:

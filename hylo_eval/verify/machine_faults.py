@@ -10,8 +10,19 @@ import errno
 from typing import Final
 
 _MACHINE_ERRNOS: Final = frozenset(
-    (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOBUFS, errno.ENOSPC, errno.EDQUOT)
-    + (errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN)
+    {
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.EAGAIN,
+        errno.ENOMEM,
+        errno.ENOBUFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EIO,
+        errno.ESTALE,
+        errno.ETIMEDOUT,
+        errno.ENOTCONN,
+    }
 )
 """Limits of the process and of the machine; devices that fail, and network file systems that do not answer."""
 

@@ -179,7 +179,7 @@ def run_command(
     start = subprocess.Popen[bytes] if launcher is None or runner.user is not None else launcher.popen
     arguments: dict[str, Any] = {
         "args": list(argv),
-        "cwd": cwd,
+        "cwd": str(cwd),
         "env": environment.variables,
         "stdin": subprocess.PIPE if stdin else subprocess.DEVNULL,
         "stdout": subprocess.PIPE,

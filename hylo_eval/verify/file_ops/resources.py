@@ -73,28 +73,3 @@ def resource_file(tests_dir: Path, relative: str, *, what: str) -> Path:
     if not path.is_file():
         raise InvalidTask(f"{what} {relative!r:.200} is no regular file of the tests directory")
     return path
-
-
-def check_inside(tests_dir: Path, files: Sequence[Path], *, what: str) -> None:
-    """Refuses files below the tests directory that lead out of it through a link, as :func:`resource_path` does.
-
-    Of many files in few folders only the folders and the links among the files are looked up.
-
-    Args:
-        tests_dir: The folder of ``verifier.toml``.
-        files: Existing files that were found below it.
-        what: What they are, for the error text.
-
-    Raises:
-        InvalidTask: A file leads out of the folder, or a link on the way to it leads to itself.
-    """
-    if not files:
-        return
-    root = os.path.realpath(tests_dir)
-    for path in (*{file.parent for file in files}, *(file for file in files if file.is_symlink())):
-        try:
-            is_inside = lies_in(os.path.realpath(path, strict=True), root)
-        except OSError:
-            is_inside = False
-        if not is_inside:
-            raise InvalidTask(f"{what} {str(path)!r:.200} leads out of the tests directory")
