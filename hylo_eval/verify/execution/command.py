@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from hylo_eval.verify.execution.deadline import Deadline
@@ -19,7 +20,6 @@ from hylo_eval.verify.verdict import GradingInfraError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from hylo_eval.verify.execution.hiding import Launcher
 
@@ -215,19 +215,20 @@ def _started(start: Any, arguments: Mapping[str, Any], program: str | None) -> s
             return start(**arguments)
     except OSError as error:
         # A program whose tables point beyond its own end is an EIO as well, and its author's fault.
-        if is_machine_fault(error) and (error.errno != errno.EIO or not _is_readable(error.filename)):
+        is_its_own = error.errno == errno.EIO and _is_readable(arguments["cwd"], error.filename)
+        if is_machine_fault(error) and not is_its_own:
             name = str(arguments["args"][0])
             raise GradingInfraError(f"{name!r:.200} cannot be started: {error.strerror}") from error
         raise
 
 
-def _is_readable(path: Any) -> bool:
-    """Whether a file can be read from its first byte to its last."""
+def _is_readable(folder: str, name: str | None) -> bool:
+    """Whether a file, named from a folder on, can be read from its first byte to its last."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a text or bytes, as the error names it
+        with Path(folder, name or "").open("rb") as file:
             while file.read(_CHUNK_BYTES):
                 pass
-    except (OSError, TypeError):
+    except OSError:
         return False
     return True
 
