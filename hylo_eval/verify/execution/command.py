@@ -288,13 +288,15 @@ class _Exchange:
         self._close_process_descriptor()
         self._status_is_lost = _is_reaped(self._process.pid)
         self._process.wait()
-        end_strays(known=known, marker=marker, session=self._process.pid)
-        while self._open_streams and not self._flooded and self._serve(0.0):
-            pass
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                with suppress(BrokenPipeError):
-                    pipe.close()
+        try:
+            end_strays(known=known, marker=marker, session=self._process.pid)
+            while self._open_streams and not self._flooded and self._serve(0.0):
+                pass
+        finally:
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:
+                    with suppress(BrokenPipeError):
+                        pipe.close()
 
     def completed(self) -> Completed:
         """The outcome, after :meth:`end`.
