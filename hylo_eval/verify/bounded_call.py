@@ -59,6 +59,14 @@ class _ChildGone(Exception):
     """The child closed its end."""
 
 
+def _current_folder() -> str | None:
+    """The current folder; None where it was removed, and so provides nothing."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None
+
+
 class _Child:
     """A process that serves calls into one module."""
 
@@ -67,19 +75,22 @@ class _Child:
         self._received = b""
         environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         # The working folder may be the candidate's: neither it nor a relative path may provide a module.
-        here = str(Path.cwd())
+        here = _current_folder()
         paths = [_PACKAGE_ROOT, *(path for path in sys.path if path.startswith(os.sep) and path != here)]
         environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
-        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-P", "-m", "hylo_eval.verify.bounded_child", module, str(MEMORY_BYTES)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env=environment,
-            start_new_session=True,
-            bufsize=0,
-        )
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [sys.executable, "-P", "-m", "hylo_eval.verify.bounded_child", module, str(MEMORY_BYTES)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env=environment,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise GradingInfraError(f"the grading process for {module} cannot be started: {error}") from error
         try:
             started = self.receive(time.monotonic() + STARTUP_SECONDS)
         except (_ChildGone, TimeoutError) as error:

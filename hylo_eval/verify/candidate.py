@@ -90,6 +90,8 @@ def grade_candidate(spec: Any, candidate: Any, resources: Mapping[str, bytes]) -
         return invalid_task(str(error))
     except GradingInfraError as error:
         return infra_error(str(error), **error.detail)
+    except OSError as error:
+        return infra_error(f"{type(error).__name__}: {error}")
 
 
 def is_unanswered(spec: AnswerSpec, text: str) -> bool:

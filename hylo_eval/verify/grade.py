@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from codecs import BOM_UTF8
 from functools import lru_cache
-from os.path import normpath
+from os.path import isdir, normpath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,10 +15,12 @@ from hylo_eval.verify.file_ops.reading import (
     MAX_ANSWER_BYTES,
     UnreadableFile,
     UnreadableReason,
+    UnusableFolder,
     read_beneath,
     read_bounded,
 )
 from hylo_eval.verify.file_ops.resources import resource_file
+from hylo_eval.verify.machine_faults import is_machine_fault
 from hylo_eval.verify.modes import grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader, GradingContext
 from hylo_eval.verify.spec import parse_spec
@@ -60,6 +62,7 @@ class TestsFolder:
 
         Raises:
             InvalidTask: It does not exist, leaves the folder, is no regular file or is larger than 64 MiB.
+            GradingInfraError: The machine cannot open or read any more.
         """
         if path not in self._contents:
             self._contents[path] = self._content(path)
@@ -71,7 +74,8 @@ class TestsFolder:
             with found.open("rb") as file:
                 content = file.read(MAX_RESOURCE_BYTES + 1)
         except OSError as error:
-            raise InvalidTask(f"the task's file {path!r:.200} cannot be read: {error.strerror}") from error
+            failure = GradingInfraError if is_machine_fault(error) else InvalidTask
+            raise failure(f"the task's file {path!r:.200} cannot be read: {error.strerror}") from error
         if len(content) > MAX_RESOURCE_BYTES:
             raise InvalidTask(f"the task's file {path!r:.200} is larger than {MAX_RESOURCE_BYTES} bytes")
         return content
@@ -109,6 +113,7 @@ def read_answer(output: str, workspace: Path) -> str | Reward:
 
     Raises:
         InvalidTask: The path is empty or leaves the workspace.
+        GradingInfraError: The workspace cannot be entered, or the machine cannot open or read any more.
     """
     if not output or "\0" in output:
         raise InvalidTask(f"output {output!r:.200} is not a path")
@@ -132,16 +137,28 @@ def read_answer(output: str, workspace: Path) -> str | Reward:
 
 
 def _refuse_stray_output(output: str, workspace: Path) -> None:
-    """Raises InvalidTask for a relative path that leads out of the workspace: nobody was asked to write there."""
+    """Refuses a relative path that leads out of the workspace: nobody was asked to write there.
+
+    Raises:
+        InvalidTask: It does.
+        GradingInfraError: There is no current folder that it could be relative to.
+    """
     path = Path(output)
-    if not path.is_absolute() and not path.resolve().is_relative_to(workspace.resolve()):
+    if path.is_absolute():
+        return
+    try:
+        here = Path.cwd()
+    except OSError as error:
+        problem = f"output {output!r:.200} is relative to the current folder, which is gone: {error.strerror}"
+        raise GradingInfraError(problem) from error
+    if not path.resolve().is_relative_to(workspace.resolve()):
         below = [part for part in Path(normpath(output)).parts if part != ".."]
         inside = str(PurePosixPath(DEFAULT_WORKSPACE, *below))
         # Nothing is left of "..", and of a long path only a part would be shown: neither is a file that could be read.
         if not below or len(inside) > _MAX_SHOWN_PATH:
             inside = DEFAULT_OUTPUT
         raise InvalidTask(
-            f"output {output!r:.200} is relative to the current folder, {Path.cwd()}, where there is no such file. "
+            f"output {output!r:.200} is relative to the current folder, {here}, where there is no such file. "
             f"fix: output = {inside!r} for a file of the workspace"
         )
 
@@ -164,13 +181,20 @@ def grade(spec: Any, tests_dir: Path | str, workspace: Path | str) -> Reward:
         return _grade(spec, Path(tests_dir), Path(workspace))
     except InvalidTask as error:
         return invalid_task(str(error))
+    except OSError as error:
+        raise GradingInfraError(f"{type(error).__name__}: {error}") from error
 
 
 def _grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:
     found = grader_of(mode_of(spec))
     if not isinstance(found, AnswerGrader):
         context = GradingContext(tests_dir=tests_dir, workspace=local_workspace(spec, workspace))
-        return found.grade(spec, context)
+        try:
+            return found.grade(spec, context)
+        except UnusableFolder:
+            if not _is_gone_below(context.workspace, workspace):
+                raise
+            return zero("no_workspace", workspace=spec.workspace)
     answer_spec: AnswerSpec = spec
     resources = TestsFolder(tests_dir)
     found.check_spec(spec)
@@ -184,11 +208,18 @@ def _grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:
     return found.grade_output(spec, text, resources)
 
 
+def _is_gone_below(folder: Path, workspace: Path) -> bool:
+    """Whether a folder of the workspace is missing from it: a folder that the candidate was to make, or removed."""
+    is_below = folder != workspace and folder.is_relative_to(workspace)
+    return is_below and isdir(workspace) and not isdir(folder)  # noqa: PTH112 - of a path object, it may raise
+
+
 def load_spec(path: Path) -> Any:
     """The specification in a file.
 
     Raises:
         InvalidTask: The file cannot be read, or is no specification.
+        GradingInfraError: The machine cannot open or read any more.
     """
     try:
         if not path.is_file():
@@ -201,7 +232,8 @@ def load_spec(path: Path) -> Any:
     except UnicodeDecodeError as error:
         raise InvalidTask(f"{path} is not UTF-8: {error}") from error
     except OSError as error:
-        raise InvalidTask(f"{path} cannot be read: {error}") from error
+        failure = GradingInfraError if is_machine_fault(error) else InvalidTask
+        raise failure(f"{path} cannot be read: {error}") from error
     except SpecError as error:
         raise InvalidTask(f"{path}: {error}") from error
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import select
 import signal
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment, command_user
 from hylo_eval.verify.execution.strays import adopting_orphans, child_processes, end_strays
+from hylo_eval.verify.machine_faults import is_machine_fault
 from hylo_eval.verify.verdict import GradingInfraError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from hylo_eval.verify.execution.hiding import Launcher
 
@@ -165,8 +167,8 @@ def run_command(
             Not used where another user runs it, from whom a folder is hidden by its permissions.
 
     Raises:
-        GradingInfraError: How it ended cannot be known.
-        OSError: The program cannot be started.
+        GradingInfraError: The machine cannot start any program now, or how it ended cannot be known.
+        OSError: The program cannot be started, or the working folder cannot be entered.
         ValueError: An argument holds a NUL.
     """
     if not isinstance(environment, CommandEnvironment):
@@ -177,7 +179,7 @@ def run_command(
     start = subprocess.Popen[bytes] if launcher is None or runner.user is not None else launcher.popen
     arguments: dict[str, Any] = {
         "args": list(argv),
-        "cwd": cwd,
+        "cwd": str(cwd),
         "env": environment.variables,
         "stdin": subprocess.PIPE if stdin else subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
@@ -191,12 +193,7 @@ def run_command(
     }
     with adopting_orphans():
         known = child_processes()
-        try:
-            process = start(**arguments, executable=program)
-        except OSError:
-            if program is None:
-                raise
-            process = start(**arguments)
+        process = _started(start, arguments, program)
         if channel is not None:
             channel.close_writer()
         exchange = _Exchange(process, stdin, output_limit_bytes, channel)
@@ -205,6 +202,35 @@ def run_command(
         finally:
             exchange.end(known, environment.marker)
     return exchange.completed()
+
+
+def _started(start: Any, arguments: Mapping[str, Any], program: str | None) -> subprocess.Popen[bytes]:
+    """The running process; see :func:`run_command`."""
+    try:
+        try:
+            return start(**arguments, executable=program)
+        except OSError:
+            if program is None:
+                raise
+            return start(**arguments)
+    except OSError as error:
+        # A program whose tables point beyond its own end is an EIO as well, and its author's fault.
+        is_its_own = error.errno == errno.EIO and _is_readable(arguments["cwd"], error.filename)
+        if is_machine_fault(error) and not is_its_own:
+            name = str(arguments["args"][0])
+            raise GradingInfraError(f"{name!r:.200} cannot be started: {error.strerror}") from error
+        raise
+
+
+def _is_readable(folder: str, name: str | None) -> bool:
+    """Whether a file, named from a folder on, can be read from its first byte to its last."""
+    try:
+        with Path(folder, name or "").open("rb") as file:
+            while file.read(_CHUNK_BYTES):
+                pass
+    except OSError:
+        return False
+    return True
 
 
 class _Exchange:
@@ -262,13 +288,15 @@ class _Exchange:
         self._close_process_descriptor()
         self._status_is_lost = _is_reaped(self._process.pid)
         self._process.wait()
-        end_strays(known=known, marker=marker, session=self._process.pid)
-        while self._open_streams and not self._flooded and self._serve(0.0):
-            pass
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                with suppress(BrokenPipeError):
-                    pipe.close()
+        try:
+            end_strays(known=known, marker=marker, session=self._process.pid)
+            while self._open_streams and not self._flooded and self._serve(0.0):
+                pass
+        finally:
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:
+                    with suppress(BrokenPipeError):
+                        pipe.close()
 
     def completed(self) -> Completed:
         """The outcome, after :meth:`end`.
@@ -356,7 +384,7 @@ def _open_process(pid: int) -> int | None:
         return None
     try:
         return os.pidfd_open(pid)
-    except ProcessLookupError:  # it has ended, and somebody else has reaped it
+    except OSError:  # reaped by somebody else, no descriptor left, or a kernel that has no such call
         return None
 
 

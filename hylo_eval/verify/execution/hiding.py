@@ -16,6 +16,7 @@ Elsewhere nothing is hidden. The container that runs the verifier, or another us
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import subprocess
 import sys
@@ -24,6 +25,8 @@ from contextlib import contextmanager
 from functools import cache
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from hylo_eval.verify.verdict import GradingInfraError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -38,6 +41,9 @@ _MS_PRIVATE: Final = 1 << 18
 _PR_CAPBSET_DROP: Final = 24
 _CAP_SYS_PTRACE: Final = 19
 _CAP_SYS_ADMIN: Final = 21
+
+_SHORTAGES: Final = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Not ENOSPC: a machine that allows no namespaces says so."""
 
 _Outcome: TypeAlias = "subprocess.Popen[bytes] | BaseException | None"
 
@@ -84,9 +90,18 @@ class Launcher(threading.Thread):
         raise self._outcome or RuntimeError("the launcher started nothing")
 
     def covered(self) -> bool:
-        """Begins; whether the folder is now hidden from what this starts."""
-        self.start()
+        """Begins; whether the folder is now hidden from what this starts.
+
+        Raises:
+            GradingInfraError: The machine is out of threads, memory or descriptors: another time it may be.
+        """
+        try:
+            self.start()
+        except RuntimeError as error:
+            raise GradingInfraError(f"the thread that starts programs cannot be started: {error}") from error
         self._answered.wait()
+        if isinstance(self._outcome, OSError) and self._outcome.errno in _SHORTAGES:
+            raise GradingInfraError(f"the folder of the cases cannot be hidden: {self._outcome}") from self._outcome
         return self._outcome is None
 
     def _answer(self, outcome: _Outcome) -> None:

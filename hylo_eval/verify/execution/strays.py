@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hylo_eval.verify.execution.environment import MARKER_VARIABLE
 from hylo_eval.verify.execution.hiding import runs_alone, system_library
+from hylo_eval.verify.machine_faults import is_machine_fault
+from hylo_eval.verify.verdict import GradingInfraError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -101,7 +103,8 @@ def _children() -> Iterator[_Child]:
             continue
         try:
             status = (entry / "stat").read_bytes()
-        except OSError:
+        except OSError as error:
+            _raise_if_unseen(error)
             continue
         # The command's name stands in parentheses and may itself hold blanks and parentheses.
         fields = status.rpartition(b")")[2].split()
@@ -109,10 +112,21 @@ def _children() -> Iterator[_Child]:
             yield _Child(int(entry.name), int(fields[2]), int(fields[_SESSION_FIELD]))
 
 
+def _raise_if_unseen(error: OSError) -> None:
+    """A process that has gone tells nothing; one that cannot be looked at might be a stray.
+
+    Raises:
+        GradingInfraError: The machine cannot look at any process now.
+    """
+    if is_machine_fault(error):
+        raise GradingInfraError(f"what a command left behind cannot be found: {error.strerror}") from error
+
+
 def _carries(pid: int, marker: str) -> bool:
     try:
         environment = Path("/proc", str(pid), "environ").read_bytes()
-    except OSError:
+    except OSError as error:
+        _raise_if_unseen(error)
         return False
     return f"{MARKER_VARIABLE}={marker}".encode() in environment.split(b"\0")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
+from hylo_eval.verify.execution.workspace import require_workspace
 from hylo_eval.verify.file_ops.restore import restore
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, scored, zero
 
@@ -90,12 +91,14 @@ def prepare_suite(spec: TestSuiteSpec, context: GradingContext, deadline: Deadli
 
     Raises:
         InvalidTask: A file to restore is missing or leaves its folder.
-        GradingInfraError: The workspace cannot be written, or no shell can be run.
+        GradingInfraError: The workspace is missing or cannot be written, or no shell can be run.
     """
     try:
         restore(spec.restore, tests_dir=context.tests_dir, workspace=context.workspace)
     except OSError as error:
+        require_workspace(context.workspace)
         raise GradingInfraError(f"the task's files cannot be restored: {error}") from error
+    require_workspace(context.workspace)
     if not spec.setup:
         return None
     setup = run_trusted_shell(spec.setup, context, timeout_seconds=deadline.remaining_seconds)

@@ -11,6 +11,9 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from hylo_eval.verify.machine_faults import is_machine_fault
+from hylo_eval.verify.verdict import GradingInfraError
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -52,6 +55,18 @@ class UnreadableFile(Exception):
         super().__init__(f"{path} was not read: {reason}")
 
 
+class UnusableFolder(GradingInfraError):
+    """A folder that the caller named and that cannot be entered: a mistyped path is nobody's failed attempt.
+
+    Attributes:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        self.path = path
+        super().__init__(f"the folder {str(path)!r:.500} cannot be entered: {problem}")
+
+
 @lru_cache
 def relative_components(relative: str) -> tuple[str, ...]:
     """The components of a path that must stay inside its folder; ``.`` has none.
@@ -65,10 +80,27 @@ def relative_components(relative: str) -> tuple[str, ...]:
     return path.parts
 
 
-def _reason_of(error: OSError) -> UnreadableReason:
-    if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV):
+def _reason_of(error: OSError, name: str, folder: int | None, asked: Path | str) -> UnreadableReason:
+    """Why a file or folder could not be opened.
+
+    Raises:
+        GradingInfraError: For a reason that is the machine's.
+    """
+    if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV) or _is_special(name, folder):
         return UnreadableReason.NOT_REGULAR
+    # Opening a file needs no process: EAGAIN is a lease that somebody holds on it.
+    if is_machine_fault(error) and error.errno != errno.EAGAIN:
+        raise GradingInfraError(f"{str(asked)!r:.200} cannot be read: {error.strerror}") from error
     return UnreadableReason.MISSING
+
+
+def _is_special(name: str, folder: int | None) -> bool:
+    """Whether there is a device, a fifo or a socket, whose errors are of its maker's choice."""
+    try:
+        kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(kind) or stat.S_ISDIR(kind))
 
 
 @contextmanager
@@ -79,18 +111,19 @@ def open_folder_beneath(root: Path, components: tuple[str, ...]) -> Generator[in
 
     Raises:
         UnreadableFile: A component is absent, is a link or is no folder.
+        GradingInfraError: ``root`` cannot be entered, or the machine cannot open any more.
     """
     asked = os.path.join(root, *components)  # noqa: PTH118 - a text for errors, which mostly nobody sees
     try:
         descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise UnreadableFile(asked, UnreadableReason.MISSING) from error
+        raise UnusableFolder(root, error.strerror or str(error)) from error
     try:
         for component in components:
             try:
                 below = os.open(component, _FOLDER_FLAGS, dir_fd=descriptor)
             except OSError as error:
-                raise UnreadableFile(asked, _reason_of(error)) from error
+                raise UnreadableFile(asked, _reason_of(error, component, descriptor, asked)) from error
             os.close(descriptor)
             descriptor = below
         yield descriptor
@@ -102,11 +135,12 @@ def _open_entry(name: str, folder: int | None, asked: Path | str, limit_bytes: i
     """A descriptor of a regular file of at most ``limit_bytes``, and its size of now."""
     try:
         descriptor = os.open(name, _READ_FLAGS, dir_fd=folder)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":
             raise  # the file may be there: it is this process that cannot name it
-        reason = _reason_of(error) if isinstance(error, OSError) else UnreadableReason.MISSING
-        raise UnreadableFile(asked, reason) from error
+        raise UnreadableFile(asked, UnreadableReason.MISSING) from error
+    except OSError as error:
+        raise UnreadableFile(asked, _reason_of(error, name, folder, asked)) from error
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         refused = UnreadableReason.NOT_REGULAR
@@ -129,6 +163,8 @@ def _read_entry(name: str, folder: int | None, asked: Path | str, limit_bytes: i
             if not chunk:
                 return bytes(content)
             content += chunk
+    except OSError as error:
+        raise GradingInfraError(f"{str(asked)!r:.200} cannot be read: {error.strerror}") from error
     finally:
         os.close(descriptor)
     raise UnreadableFile(asked, UnreadableReason.TOO_LARGE)
@@ -141,6 +177,7 @@ def read_bounded(path: Path, *, limit_bytes: int) -> bytes:
 
     Raises:
         UnreadableFile: There is no such file, it is no regular file, or it is larger.
+        GradingInfraError: The machine cannot open or read any more.
     """
     return _read_entry(str(path), None, path, limit_bytes)
 
@@ -155,6 +192,7 @@ def read_beneath(root: Path, relative: str, *, limit_bytes: int) -> bytes:
 
     Raises:
         UnreadableFile: As :func:`read_bounded`, and for a path that is absolute or holds ``..``.
+        GradingInfraError: As :func:`read_bounded`, and where ``root`` cannot be entered.
     """
     folders, name = _folders_and_name(relative)
     with open_folder_beneath(root, folders) as folder:

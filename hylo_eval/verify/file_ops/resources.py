@@ -7,7 +7,8 @@ import stat
 from typing import TYPE_CHECKING
 
 from hylo_eval.verify.file_ops.reading import UnreadableFile, relative_components
-from hylo_eval.verify.verdict import InvalidTask
+from hylo_eval.verify.machine_faults import is_machine_fault
+from hylo_eval.verify.verdict import GradingInfraError, InvalidTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,7 @@ def resource_path(tests_dir: Path, relative: str, *, what: str) -> Path:
     Raises:
         InvalidTask: The path is absolute, holds ``..``, leads out of the folder through a link, or names
             nothing.
+        GradingInfraError: The machine cannot look it up.
     """
     try:
         components = relative_components(relative)
@@ -42,6 +44,8 @@ def resource_path(tests_dir: Path, relative: str, *, what: str) -> Path:
         # Only a link below the folder can lead out of it, so plain paths are not resolved from the root on.
         resolved = os.path.realpath(path, strict=True) if _has_link(tests_dir, components) else None
     except OSError as error:
+        if is_machine_fault(error):
+            raise GradingInfraError(f"{what} {relative!r:.200} cannot be looked up: {error.strerror}") from error
         raise InvalidTask(f"{what} {relative!r:.200} is missing from the tests directory") from error
     if resolved is not None and not lies_in(resolved, os.path.realpath(tests_dir)):
         raise InvalidTask(f"{what} {relative!r:.200} leads out of the tests directory")
@@ -69,28 +73,3 @@ def resource_file(tests_dir: Path, relative: str, *, what: str) -> Path:
     if not path.is_file():
         raise InvalidTask(f"{what} {relative!r:.200} is no regular file of the tests directory")
     return path
-
-
-def check_inside(tests_dir: Path, files: Sequence[Path], *, what: str) -> None:
-    """Refuses files below the tests directory that lead out of it through a link, as :func:`resource_path` does.
-
-    Of many files in few folders only the folders and the links among the files are looked up.
-
-    Args:
-        tests_dir: The folder of ``verifier.toml``.
-        files: Existing files that were found below it.
-        what: What they are, for the error text.
-
-    Raises:
-        InvalidTask: A file leads out of the folder, or a link on the way to it leads to itself.
-    """
-    if not files:
-        return
-    root = os.path.realpath(tests_dir)
-    for path in (*{file.parent for file in files}, *(file for file in files if file.is_symlink())):
-        try:
-            is_inside = lies_in(os.path.realpath(path, strict=True), root)
-        except OSError:
-            is_inside = False
-        if not is_inside:
-            raise InvalidTask(f"{what} {str(path)!r:.200} leads out of the tests directory")

@@ -38,11 +38,10 @@ def restore(entries: Iterable[str], *, tests_dir: Path, workspace: Path) -> tupl
 
     Raises:
         InvalidTask: An entry is missing from the tests directory or leads out of it.
+        OSError: The workspace is no folder, or cannot be written.
     """
     sources = {entry: resource_path(tests_dir, entry, what="restore entry") for entry in entries}
     files = [file for source in sources.values() for file in _files_below(source, tests_dir)]
-    if not workspace.is_dir():  # found out sooner than by trying to make it
-        workspace.mkdir(parents=True, exist_ok=True)
     if not files:
         return ()
     root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from hylo_eval.verify.verdict import InvalidTask
+from hylo_eval.verify.machine_faults import is_machine_fault
+from hylo_eval.verify.verdict import GradingInfraError, InvalidTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,6 +56,7 @@ def files_matching(
     Raises:
         DeadlinePassed: The time is over.
         TooManyFiles: More than ``max_files`` match, or the folders' names alone fill :data:`MAX_NAME_BYTES`.
+        GradingInfraError: The machine cannot open or list any more.
     """
     wanted = PurePosixPath(pattern).parts
     found: list[str] = []
@@ -89,7 +91,9 @@ def _files_below(root: Path, deadline: Deadline | None) -> Iterator[str]:
                     pending_bytes += sys.getsizeof(path)
                     if pending_bytes > MAX_NAME_BYTES:
                         raise TooManyFiles
-        except OSError:
+        except OSError as error:
+            if is_machine_fault(error):
+                raise GradingInfraError(f"{str(root / folder)!r:.200} cannot be listed: {error.strerror}") from error
             # Gone, not ours to read, or nested beyond the longest path: no report can be read there either.
             continue
 

@@ -20,6 +20,7 @@ from hylo_eval.verify.execution.suites import (
     setup_failed,
     stopped,
 )
+from hylo_eval.verify.execution.workspace import start_failure
 from hylo_eval.verify.file_ops.reading import MAX_REPORT_BYTES
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.spec import decode_json
@@ -135,7 +136,7 @@ def grade_gotest(spec: GotestSpec, context: GradingContext) -> Reward:
             output_limit_bytes=MAX_REPORT_BYTES,
         )
     except OSError as error:
-        raise GradingInfraError(f"go cannot be started: {error}") from error
+        return start_failure(error, context.workspace, what="go")
     if (early := stopped(completed)) is not None:
         return early
     if completed.exit_code not in (0, 1):

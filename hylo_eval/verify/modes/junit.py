@@ -9,7 +9,6 @@ short by a crash is thereby told from a small one. The task's timeout covers rea
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +25,7 @@ from hylo_eval.verify.execution.suites import (
     split_command,
     stopped,
 )
+from hylo_eval.verify.execution.workspace import start_failure
 from hylo_eval.verify.file_ops.reading import (
     MAX_REPORT_BYTES,
     UnreadableFile,
@@ -53,12 +53,21 @@ def _reports(workspace: Path, pattern: str, deadline: Deadline) -> list[str]:
         raise ReportTooLarge(f"the workspace holds too many folders, or more than {MAX_REPORTS} reports") from error
 
 
-def _remove_old_reports(workspace: Path, pattern: str, deadline: Deadline) -> None:
-    """Deletes reports that were there before the tests, without following a link to one elsewhere."""
+def _remove_old_reports(workspace: Path, pattern: str, deadline: Deadline) -> frozenset[str]:
+    """Deletes reports that were there before the tests, without following a link to one elsewhere.
+
+    Returns:
+        Those that this process may not delete, and that nobody may take for reports of the tests.
+    """
+    left: set[str] = set()
     for report in _reports(workspace, pattern, deadline):
         *folders, name = PurePosixPath(report).parts
-        with suppress(UnreadableFile, OSError), open_folder_beneath(workspace, tuple(folders)) as folder:
-            os.unlink(name, dir_fd=folder)
+        try:
+            with open_folder_beneath(workspace, tuple(folders)) as folder:
+                os.unlink(name, dir_fd=folder)
+        except (UnreadableFile, OSError):
+            left.add(report)
+    return frozenset(left)
 
 
 def grade_junit(spec: JunitSpec, context: GradingContext) -> Reward:
@@ -86,23 +95,27 @@ def grade_junit(spec: JunitSpec, context: GradingContext) -> Reward:
 
 
 def _grade_run(spec: JunitSpec, context: GradingContext, argv: list[str], deadline: Deadline) -> Reward:
-    _remove_old_reports(context.workspace, spec.report, deadline)
+    old = _remove_old_reports(context.workspace, spec.report, deadline)
     try:
         completed = run_command(argv, cwd=context.workspace, timeout_seconds=deadline.remaining_seconds)
     except OSError as error:
         if is_workspace_program(argv[0], context.workspace):
             return zero("command_failed", error=str(error), passed=0, total=0)
-        raise GradingInfraError(f"the test command cannot be started: {error}") from error
-    return stopped(completed) or _grade_reports(spec, context.workspace, completed, deadline)
+        return start_failure(error, context.workspace, what="the test command")
+    return stopped(completed) or _grade_reports(spec, context.workspace, completed, old, deadline)
 
 
-def _grade_reports(spec: JunitSpec, workspace: Path, completed: Completed, deadline: Deadline) -> Reward:
+def _grade_reports(
+    spec: JunitSpec, workspace: Path, completed: Completed, old: frozenset[str], deadline: Deadline
+) -> Reward:
     code = completed.exit_code
     if code not in (0, 1):
         raise GradingInfraError(f"the test command ended with exit code {code}", stderr=completed.stderr_tail)
     reports = JunitReports(deadline)
     count = 0
     for report in _reports(workspace, spec.report, deadline):
+        if report in old:
+            continue
         left_bytes = MAX_REPORT_BYTES - reports.size_bytes
         try:
             reports.read(chunks_beneath(workspace, report, limit_bytes=left_bytes, chunk_bytes=CHUNK_BYTES))

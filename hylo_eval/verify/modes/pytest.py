@@ -5,8 +5,8 @@ The shape of repository-repair benchmarks: ``must_pass`` names the tests that th
 only if all of it comes from files that the candidate may edit.
 
 With trusted files (``restore``, ``protected_paths_files``) pytest looks for ``conftest.py`` no higher than
-their common folder: one that the candidate put above them is not loaded. A task whose tests need such a file
-lists it among the trusted ones.
+their common folder, and loads none beside or above a trusted file that is not trusted itself: the candidate may
+have put it there. A task whose tests need such a file lists it among the trusted ones.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from hylo_eval.verify.execution.suites import (
     setup_failed,
     stopped,
 )
+from hylo_eval.verify.execution.workspace import start_failure
 from hylo_eval.verify.file_ops.reading import MAX_REPORT_BYTES
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.pytest_runs.attribution import Attribution, missing_test_dependencies, trusted_files
@@ -91,8 +92,8 @@ class _Suite:
     deadline: Deadline
     attribution: Attribution
 
-    def run(self, paths: tuple[str, ...]) -> tuple[Completed, RunMessages]:
-        """Runs pytest on some paths.
+    def run(self, paths: tuple[str, ...]) -> tuple[Completed, RunMessages] | Reward:
+        """Runs pytest on some paths; a verdict where the workspace is gone.
 
         Raises:
             GradingInfraError: The interpreter cannot be started, or pytest's report is malformed.
@@ -106,13 +107,13 @@ class _Suite:
                     [self.spec.python, "-c", program, *arguments],
                     cwd=self.workspace,
                     timeout_seconds=self.deadline.remaining_seconds,
-                    stdin=f"{channel.write_descriptor} {word}".encode(),
+                    stdin=b"\0".join([f"{channel.write_descriptor} {word}".encode(), *self._guarded_folders()]),
                     environment=self._environment(),
                     output_limit_bytes=MAX_REPORT_BYTES,
                     channel=channel,
                 )
             except OSError as error:
-                raise GradingInfraError(f"{self.spec.python!r:.200} cannot be started: {error}") from error
+                return start_failure(error, self.workspace, what=f"{self.spec.python!r:.200}")
         return completed, parse_messages(completed.report, word)
 
     def _environment(self) -> dict[str, str]:
@@ -131,6 +132,10 @@ class _Suite:
             return ()
         folder = os.path.commonpath([file.parent for file in trusted])
         return (f"--confcutdir={folder}",) if Path(folder).is_dir() else ()
+
+    def _guarded_folders(self) -> list[bytes]:
+        """The folders, links resolved, whose ``conftest.py`` would reach trusted files without being one itself."""
+        return [os.fsencode(os.path.realpath(file.parent)) for file in self.attribution.untrusted_conftests()]
 
     def is_healthy(self) -> bool:
         """Whether interpreter, pytest and the report's plugin work where no code of the task is imported."""
@@ -187,7 +192,7 @@ def grade_pytest(spec: PytestSpec, context: GradingContext) -> Reward:
             early = _run_batch(suite, paths, tally)
             if early is not None:
                 return early
-    return tally.failure or _grade_tally(spec, tally)
+    return tally.failure or _grade_tally(spec, tally, attribution)
 
 
 def _check(spec: PytestSpec) -> None:
@@ -206,7 +211,10 @@ def _batches(spec: PytestSpec) -> list[tuple[str, ...]]:
 
 def _run_batch(suite: _Suite, paths: tuple[str, ...], tally: _Tally) -> Reward | None:
     """Runs one batch into the tally; a verdict when the rest need not run."""
-    completed, messages = suite.run(paths)
+    ran = suite.run(paths)
+    if isinstance(ran, Reward):
+        return ran
+    completed, messages = ran
     if (early := stopped(completed)) is not None:
         return early
     code = completed.exit_code
@@ -217,14 +225,16 @@ def _run_batch(suite: _Suite, paths: tuple[str, ...], tally: _Tally) -> Reward |
         tally.failure = _startup_failure(suite, paths, completed, messages.failures)
     elif report.failed_collectors:
         tally.failure = _collection_failure(suite, paths, completed, messages)
+    elif any(failure.node_id is None for failure in messages.failures):
+        tally.failure = _early_end(suite, completed, messages.failures)
     elif code == 2:
         raise GradingInfraError("pytest stopped without a failure to collect", output=_output(completed))
     elif code == _NO_TESTS_CODE:
         tally.failure = tally.failure or zero("no_tests", passed=0, total=0, exit_code=code)
     else:
         check_summary(report)
-        ran = {outcome for _, outcome in report.outcomes} - NOT_RUN
-        if code == 1 and ran and ran <= PASSED:
+        outcomes = {outcome for _, outcome in report.outcomes} - NOT_RUN
+        if code == 1 and outcomes and outcomes <= PASSED:
             raise GradingInfraError("pytest failed without a failing test", output=_output(completed))
         tally.add(report, suite.workspace)
         tally.exit_code = max(tally.exit_code, code)
@@ -239,6 +249,8 @@ def _startup_failure(
     blamed = suite.attribution.candidate_files(failures)
     if suite.deadline.passed:
         return zero("timeout", passed=0, total=0)
+    if not suite.workspace.is_dir():
+        return zero("no_workspace", passed=0, total=0)
     if blamed and suite.is_healthy():
         return zero(
             "startup_error",
@@ -277,13 +289,29 @@ def _collection_failure(suite: _Suite, paths: tuple[str, ...], completed: Comple
     )
 
 
+def _early_end(suite: _Suite, completed: Completed, failures: tuple[Failure, ...]) -> Reward:
+    """The verdict on a session that somebody ended (``pytest.exit``): the tests before that earn nothing."""
+    blamed = suite.attribution.candidate_files([failure for failure in failures if failure.node_id is None])
+    if not blamed:
+        raise GradingInfraError("pytest was ended early by code that is not the candidate's", output=_output(completed))
+    return zero(
+        "ended_early",
+        category="agent",
+        exit_code=completed.exit_code,
+        output=_output(completed),
+        files=blamed,
+        passed=0,
+        total=0,
+    )
+
+
 def _refuse_missing_dependencies(suite: _Suite, paths: tuple[str, ...], failures: tuple[Failure, ...]) -> None:
     missing = missing_test_dependencies(failures, paths, suite.workspace)
     if missing:
         raise InvalidTask(f"the tests import modules that the environment lacks: {', '.join(missing)[:500]}")
 
 
-def _grade_tally(spec: PytestSpec, tally: _Tally) -> Reward:
+def _grade_tally(spec: PytestSpec, tally: _Tally, attribution: Attribution) -> Reward:
     outcomes = dict(tally.outcomes)
     # A test that one batch ran and another skipped has not passed.
     outcomes.update(dict.fromkeys(tally.not_run & outcomes.keys(), False))
@@ -292,7 +320,11 @@ def _grade_tally(spec: PytestSpec, tally: _Tally) -> Reward:
     reward = grade_required_ids(outcomes, spec, exit_code=tally.exit_code)
     if reward.reward == 1.0:
         return reward
-    return attrs.evolve(reward, detail={**reward.detail, "output": _tail(tally.output, DETAIL_CHARACTERS)})
+    detail = {**reward.detail, "output": _tail(tally.output, DETAIL_CHARACTERS)}
+    # An author who forgot to list one would look for the missing fixtures in vain.
+    if ignored := [file for file in attribution.untrusted_conftests() if file.is_file()]:
+        detail["conftests_not_loaded"] = sorted(str(file.relative_to(attribution.workspace)) for file in ignored)
+    return attrs.evolve(reward, detail=detail)
 
 
 def match_unique_prefixes(outcomes: dict[str, bool], reported: set[str], required: tuple[str, ...]) -> dict[str, bool]:

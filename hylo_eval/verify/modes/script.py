@@ -18,6 +18,7 @@ from hylo_eval.verify.execution.command import DETAIL_CHARACTERS, Completed, run
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments
+from hylo_eval.verify.execution.workspace import require_workspace
 from hylo_eval.verify.file_ops.reading import (
     MAX_ARTIFACT_BYTES,
     UnreadableFile,
@@ -85,6 +86,7 @@ def grade_script(spec: ScriptSpec, context: GradingContext) -> Reward:
     _check(spec)
     context = absolute_paths(context)
     script = resource_file(context.tests_dir, spec.path, what="script")
+    require_workspace(context.workspace, candidate=False)
     interpreter = "bash" if script.suffix == ".sh" else "python3"
     with private_folder("script") as logs:
         variables = {

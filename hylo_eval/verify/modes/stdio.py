@@ -1,16 +1,16 @@
 """Mode ``stdio``: a program compared on hidden pairs of standard input and output, all or nothing."""
 
-# ruff: noqa: PTH112, PTH113, PTH114, PTH118, PTH120, PTH123, PTH206
-# Cases may be many: they are found and read by paths that are texts, which costs half of what path objects do.
+# ruff: noqa: PTH113, PTH118
+# The paths are texts: path objects would show in what a short program costs.
 
 from __future__ import annotations
 
 import math
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from hylo_eval.verify.execution.cases import Case, load_cases
 from hylo_eval.verify.execution.command import Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment
@@ -18,7 +18,8 @@ from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.hiding import Launcher, hiding
 from hylo_eval.verify.execution.strays import adopting_orphans
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments, split_command
-from hylo_eval.verify.file_ops.resources import check_inside, lies_in, resource_file, resource_path
+from hylo_eval.verify.execution.workspace import require_workspace
+from hylo_eval.verify.file_ops.resources import lies_in, resource_file
 from hylo_eval.verify.modes.grader import GradingContext, WorkspaceGrader
 from hylo_eval.verify.specs.execution import OutputComparison, StdioSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, scored, zero
@@ -26,22 +27,7 @@ from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Reward, sco
 if TYPE_CHECKING:
     from decimal import Decimal
 
-_INPUT_NAME = re.compile(r"input_(.+)\.txt", re.DOTALL)
 _ACCEPTED = "1"
-
-
-class Case(NamedTuple):
-    """One hidden case.
-
-    Attributes:
-        number: What stands between ``input_`` and ``.txt`` in the file's name.
-        stdin: The bytes the program is given, its lines ending in a line feed.
-        expected: The expected output.
-    """
-
-    number: str
-    stdin: bytes
-    expected: str
 
 
 def _check(spec: StdioSpec) -> None:
@@ -53,63 +39,13 @@ def _check(spec: StdioSpec) -> None:
         raise InvalidTask("float_tolerance must be finite and not negative")
 
 
-def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-
-
-def load_cases(tests_dir: Path, folder: str) -> tuple[Case, ...]:
-    """The cases of a folder in numeric order, read whole before any program of the candidate runs.
-
-    The output of ``input_N.txt`` stands beside it, in ``outputs/`` of the cases folder, or in that folder.
-
-    Raises:
-        InvalidTask: The folder is missing or leaves the tests directory, or a case lacks its output.
-    """
-    root = str(resource_path(tests_dir, folder, what="cases"))
-    if not os.path.isdir(root):
-        raise InvalidTask(f"cases {folder!r} is no folder of the tests directory")
-    pairs: list[tuple[str, str, str]] = []
-    for place, _, names in os.walk(root):
-        for name in names:
-            match = _INPUT_NAME.fullmatch(name)
-            path = f"{place}/{name}"
-            if match is not None and os.path.isfile(path):
-                pairs.append((match.group(1), path, _output_of(place, match.group(1), root)))
-    files = (path for _, *both in pairs for path in both)
-    # The folder itself was checked, and with it the plain files in it.
-    odd = [Path(path) for path in files if os.path.dirname(path) != root or os.path.islink(path)]
-    check_inside(tests_dir, odd, what="stdio case")
-    pairs.sort(key=lambda pair: (_order(pair[0]), pair[1].split(os.sep)))
-    return tuple(
-        Case(number=number, stdin=_content(path), expected=_content(output).decode(errors="replace"))
-        for number, path, output in pairs
-    )
-
-
-def _output_of(place: str, number: str, root: str) -> str:
-    """The file of the expected output; it stands beside the input, in ``outputs/`` of the root, or in the root."""
-    name = f"output_{number}.txt"
-    for folder in (place, f"{root}/outputs", root):
-        if os.path.isfile(path := f"{folder}/{name}"):
-            return path
-    raise InvalidTask(f"stdio case {number} has no {name}")
-
-
-def _order(number: str) -> tuple[int, int, str]:
-    """Numbers first, by value; then other names. Only the value's digits are compared: they may be many."""
-    if number.isascii() and number.isdecimal():
-        digits = number.lstrip("0")
-        return (0, len(digits), digits)
-    return (1, 0, number)
-
-
 def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
     """Runs the candidate's program on every case; the first failure ends the run.
 
     Raises:
         InvalidTask: The specification, the cases or the special judge are malformed.
-        GradingInfraError: The shell or the special judge's interpreter cannot be started.
+        GradingInfraError: The workspace cannot be entered, or the shell, the special judge's interpreter or any
+            program at all cannot be started.
     """
     _check(spec)
     context = absolute_paths(context)
@@ -121,6 +57,7 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
         for case in cases:
             _decimal_reference(case.expected)
     judge = resource_file(context.tests_dir, spec.special_judge, what="special judge") if spec.special_judge else None
+    require_workspace(context.workspace)
     total = len(cases)
     with adopting_orphans(), hiding(_hidden_folder(context, spec, argv)) as launcher:
         program = _Program(spec, context.workspace, argv, launcher, command_environment())

@@ -86,6 +86,11 @@ class Attribution:
     trusted: frozenset[Path]
     candidate_modules: tuple[str, ...]
 
+    def untrusted_conftests(self) -> tuple[Path, ...]:
+        """Where a ``conftest.py`` beside or above trusted files would be the candidate's; mostly there is none."""
+        folders = {folder for file in self.trusted for folder in file.parents if folder.is_relative_to(self.workspace)}
+        return tuple(file for folder in folders if (file := folder / "conftest.py") not in self.trusted)
+
     def candidate_files(self, failures: Sequence[Failure]) -> list[str]:
         """The candidate's files and modules behind all the failures; empty if any came from elsewhere."""
         blamed: set[str] = set()

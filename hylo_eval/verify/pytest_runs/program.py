@@ -15,7 +15,7 @@ find them by walking frames and descriptors: within one process nothing can be h
 
 # The interpreter that runs this may be older than ours, and imports no typing or contextlib before pytest.
 # ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, UP031, SIM105, FBT003, SLF001, C901
-# ruff: noqa: B010, PTH117, PTH118, PTH119, PTH120
+# ruff: noqa: B010, PTH100, PTH117, PTH118, PTH119, PTH120
 # pyright: basic, reportPrivateUsage=false
 
 import os
@@ -102,10 +102,32 @@ def encode(value):
     return '"' + "".join(characters) + '"'
 
 
-def failure_of(error, node_id):
+def origin_of(error, workspace):
+    """The file whose code failed: that of the innermost frame, or the one of the workspace that called into it.
+
+    A library that raises because of what it was given, or because it was asked to (``pytest.exit``), was called by
+    somebody. One that fails while it is imported is itself the reason.
+    """
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        frames.append((code.co_filename, code.co_name))
+        trace = trace.tb_next
+    for filename, name in reversed(frames):
+        if filename.startswith("<"):
+            continue
+        if os.path.abspath(filename).startswith(workspace) or os.path.realpath(filename).startswith(workspace):
+            return filename
+        if name == "<module>":
+            break
+    return frames[-1][0] if frames else ""
+
+
+def failure_of(error, node_id, workspace):
     """What an exception tells about its origin."""
     kind = "error"
-    if isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError) and error.filename and not error.filename.startswith("<"):
         filename = error.filename
     else:
         if isinstance(error, ModuleNotFoundError):
@@ -114,10 +136,7 @@ def failure_of(error, node_id):
             kind = "import"
         elif isinstance(error, (KeyboardInterrupt, SystemExit)):
             kind = "interrupt"
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        filename = trace.tb_frame.f_code.co_filename if trace is not None else ""
+        filename = origin_of(error, workspace)
         if isinstance(error, ImportError) and error.path:
             filename = error.path
     missing = (error.name or "") if isinstance(error, ImportError) else ""
@@ -137,8 +156,26 @@ def failure_of(error, node_id):
     }
 
 
-def observer(record, send):
-    """A pytest plugin that tells the origin of failures when they happen, and the report at the end."""
+def keep_out_conftests(manager, folders):
+    """Has pytest load nothing in place of a ``conftest.py`` of these folders, whose links are resolved.
+
+    A pytest that imports such files in another way than all known ones is no pytest to grade with: this raises.
+    """
+    private = manager._importconftest
+
+    def import_conftest(path, *arguments, **options):
+        if os.path.realpath(os.path.dirname(str(path))) in folders:
+            return type(sys)("conftest")
+        return private(path, *arguments, **options)
+
+    manager._importconftest = import_conftest
+
+
+def observer(record, send, guarded):
+    """A pytest plugin that tells the origin of failures when they happen, and the report at the end.
+
+    In the guarded folders no ``conftest.py`` is loaded.
+    """
     import pytest
     from _pytest.config import ConftestImportFailure, UsageError
     from _pytest.main import Interrupted
@@ -158,7 +195,9 @@ def observer(record, send):
             record(error, report.nodeid)
 
         @pytest.hookimpl(hookwrapper=True, trylast=True)
-        def pytest_cmdline_parse(self):
+        def pytest_cmdline_parse(self, pluginmanager):
+            if guarded:
+                keep_out_conftests(pluginmanager, guarded)
             outcome = yield
             if outcome.excinfo:
                 error = outcome.excinfo[1]
@@ -186,9 +225,22 @@ def send_report(report, send):
     send({"type": "report", "root": report.get("root"), "summary": dict(report.get("summary", {}))})
 
 
+def instructions():
+    """What the grader says on standard input: the channel's number, the secret word, the guarded folders."""
+    content = b""
+    while True:
+        part = posix.read(0, LONGEST_TEXT)
+        if not part:
+            break
+        content += part
+    opening, *folders = content.split(b"\0")
+    number, _, word = opening.decode("ascii").partition(" ")
+    return number, word, frozenset(os.fsdecode(folder) for folder in folders)
+
+
 def main():
     """Runs pytest with this process's arguments and reports to the pipe named on standard input."""
-    number, _, word = posix.read(0, LONGEST_TEXT).decode("ascii").partition(" ")
+    number, word, guarded = instructions()
     descriptor = int(number)
     posix.set_inheritable(descriptor, False)
 
@@ -197,8 +249,10 @@ def main():
         while line:
             line = line[posix.write(descriptor, line) :]
 
+    workspace = os.path.join(os.path.realpath(os.curdir), "")
+
     def record(error, node_id=None):
-        send(failure_of(error, node_id))
+        send(failure_of(error, node_id, workspace))
 
     try:
         folders = installed_folders()
@@ -206,7 +260,7 @@ def main():
         import pytest
 
         keep_installed_rewrites(folders)
-        code = int(pytest.main(sys.argv[1:], plugins=[observer(record, send)]))
+        code = int(pytest.main(sys.argv[1:], plugins=[observer(record, send, guarded)]))
     except BaseException as error:
         record(error)
         raise

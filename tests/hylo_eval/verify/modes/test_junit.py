@@ -61,6 +61,21 @@ def test_all_pass(task):
     assert (verdict.reward, verdict.detail) == (1.0, {"passed": 2, "total": 2, "exit_code": 0, "reports": 1})
 
 
+def test_old_report_that_cannot_be_deleted(task, monkeypatch):
+    """A report that was there before the tests, and stays, is none of theirs."""
+    (task.workspace / "out").mkdir()
+    (task.workspace / "out/old.xml").write_text(suite())
+    unlink = os.unlink
+
+    def refuse(name, **options):
+        if name == "old.xml":
+            raise PermissionError
+        unlink(name, **options)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    assert grade(task, None).detail["reason"] == "no_report"
+
+
 def test_required_ids(task):
     """Only required ids count when there are any; skipped and absent ones have failed."""
     cases = (

@@ -210,14 +210,68 @@ def test_cheats_earn_nothing(task, cheat):
     assert verdict.reward == 0.0
 
 
+MAKES_GREEN = (
+    "import pytest\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n"
+    "    outcome = yield\n    outcome.get_result().outcome = 'passed'\n"
+)
+
+
 @slow
-def test_planted_conftest(task):
-    """A conftest.py above the trusted tests that turns every failure into a pass is not loaded."""
-    (task.workspace / "conftest.py").write_text(
-        "import pytest\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n"
-        "    outcome = yield\n    outcome.get_result().outcome = 'passed'\n"
-    )
-    assert grade(task, WRONG, restore=[PATH]).reward == 0.0
+@pytest.mark.parametrize("place", ["conftest.py", "t/conftest.py"])
+def test_planted_conftest(task, place):
+    """A conftest.py above or beside the trusted tests that turns every failure into a pass is not loaded, and told."""
+    (task.workspace / place).write_text(MAKES_GREEN)
+    verdict = grade(task, WRONG, restore=[PATH])
+    assert (verdict.reward, verdict.detail["conftests_not_loaded"]) == (0.0, [place])
+    assert grade(task, RIGHT, restore=[PATH]).reward == 1.0
+
+
+@slow
+def test_listed_conftest(task):
+    """A conftest.py among the task's files is loaded, whatever the candidate put in its place."""
+    (task.tests_dir / "t/conftest.py").write_text("import pytest\n\n@pytest.fixture\ndef high():\n    return 5\n")
+    (task.workspace / "t/conftest.py").write_text(MAKES_GREEN)
+    test = "from plan import clip\n\ndef test_high(high):\n    assert clip(9, 0, 5) == high\n"
+    (task.tests_dir / PATH).write_text(test)
+    assert grade(task, RIGHT, restore=["t"]).reward == 1.0
+    assert grade(task, WRONG, restore=["t"]).reward == 0.0
+
+
+@slow
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "import pytest\npytest.exit('x', returncode=0)\n",
+        "import pytest\npytest.fail('x')\n",
+        "import json\njson.loads('x')\n",
+        "exec('raise ValueError')\n",
+    ],
+)
+def test_failure_inside_a_library(task, plan):
+    """What a library raises because the candidate called it is the candidate's failure."""
+    verdict = grade(task, plan, restore=[PATH])
+    assert (verdict.status, verdict.reward, verdict.detail["files"]) == (Status.SCORED, 0.0, ["plan.py"])
+
+
+@slow
+@pytest.mark.parametrize("returncode", ["0", "None"])
+def test_session_that_is_ended_early(task, returncode):
+    """The tests that passed before the candidate ended the session earn nothing; a task that does so abstains."""
+    leave = f"import pytest\ndef clip(value, low, high):\n    pytest.exit('x', returncode={returncode})\n"
+    test = "from plan import clip\n\ndef test_nothing():\n    pass\n\ndef test_low():\n    assert clip(-3, 0, 5) == 0\n"
+    (task.tests_dir / PATH).write_text(test)
+    verdict = grade(task, leave, restore=[PATH])
+    assert (verdict.status, verdict.reward, verdict.detail["reason"]) == (Status.SCORED, 0.0, "ended_early")
+    (task.tests_dir / PATH).write_text(leave + "\ndef test_low():\n    clip(0, 0, 0)\n")
+    with pytest.raises(GradingInfraError, match="ended early"):
+        grade(task, RIGHT, restore=[PATH])
+
+
+@slow
+def test_removed_workspace(task):
+    """A candidate that removes its workspace has not made the tests pass, and does not abstain."""
+    verdict = grade(task, "import os, shutil\nshutil.rmtree(os.getcwd())\n", restore=[PATH])
+    assert (verdict.status, verdict.reward) == (Status.SCORED, 0.0)
 
 
 @slow

@@ -117,3 +117,11 @@ def test_missing_test_dependencies(workspace):
     assert missing_test_dependencies([own], ["t/test_plan.py"], workspace) == ["numpyy"]
     assert missing_test_dependencies([own, candidates], ["t/test_plan.py"], workspace) == []
     assert missing_test_dependencies([own, failure()], ["t/test_plan.py"], workspace) == []
+
+
+def test_conftests_that_would_reach_trusted_files(workspace, attribution):
+    """Those beside and above trusted files, up to the workspace, unless they are trusted themselves."""
+    places = {workspace / "conftest.py", workspace / "t/conftest.py", workspace / "tools/conftest.py"}
+    assert set(attribution.untrusted_conftests()) == places
+    listed = Attribution(workspace=workspace, trusted=frozenset({workspace / "t/conftest.py"}), candidate_modules=())
+    assert set(listed.untrusted_conftests()) == {workspace / "conftest.py"}

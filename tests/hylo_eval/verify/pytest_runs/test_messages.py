@@ -77,7 +77,7 @@ def test_unknown_outcome():
 def raised(code):
     with pytest.raises((Exception, KeyboardInterrupt, SystemExit)) as caught:
         exec(compile(code, "/app/plan.py", "exec"), {})  # noqa: S102 - a constant of these tests
-    return failure_of(caught.value, "node")
+    return failure_of(caught.value, "node", "/app/")
 
 
 @pytest.mark.parametrize(

@@ -53,3 +53,26 @@ def test_a_folder_around_the_workspace_is_not_an_installed_one(tmp_path, monkeyp
     folders = program.installed_folders()
     assert folders
     assert not any(str(workspace).startswith(folder) for folder in folders)
+
+
+def test_origin_of_a_failure(tmp_path, monkeypatch):
+    """A library that was called is not to blame, one that fails while it is imported is."""
+    (tmp_path / "app").mkdir()
+    (tmp_path / "library.py").write_text("def call():\n    raise ValueError\n")
+    (tmp_path / "broken_library.py").write_text("import library\nlibrary.call()\n")
+    (tmp_path / "app/caller.py").write_text("import library\nlibrary.call()\n")
+    (tmp_path / "app/importer.py").write_text("import broken_library\n")
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom hylo_eval.verify.pytest_runs import program\n"
+        "try: __import__(sys.argv[1])\n"
+        "except ValueError as error: print(Path(program.origin_of(error, sys.argv[2])).name)\n"
+    )
+    packages = [tmp_path / "app", tmp_path, Path(program.__file__).parents[3]]
+    monkeypatch.setenv("PYTHONPATH", ":".join(map(str, packages)))
+
+    def origin(name):
+        command = [sys.executable, "-c", script, name, f"{tmp_path}/app/"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert origin("caller") == "caller.py"
+    assert origin("importer") == "library.py"
