@@ -196,6 +196,8 @@ def _family_problems(env: object, tasks: Iterable[tuple[int, TaskSpec]], path: P
     for index, task in tasks:
         try:
             check(task, str(path.parent))
+        except ContractError as error:
+            yield error.under(f"tasks[{index}]", source=str(path))
         except EnvError as error:
             reason = f"{error.message} (fix: {error.fix})" if error.fix else error.message
             yield TaskRefused(reason, path=f"tasks[{index}]", source=str(path), task=task.id)

@@ -9,10 +9,11 @@ from hylo_eval.numerals import are, counted
 from hylo_eval.report.text import number, percent, printable, printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from rich.console import Console
 
+    from hylo_eval.evallog.v02 import Sample
     from hylo_eval.scoring.aggregate import ScoreSummary
     from hylo_eval.scoring.agreement import Agreement
 
@@ -74,11 +75,29 @@ def print_summaries(out: Console, summaries: Mapping[str, ScoreSummary]) -> None
     print_table(out, ("score", "mean", "95 % interval", "scored"), rows)
 
 
-def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary]) -> None:
-    """One line for each scorer that abstained."""
+def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary], samples: Iterable[Sample]) -> None:
+    """One line for each scorer that abstained, and one for the first failure of each scorer that failed.
+
+    Args:
+        out: Where to.
+        summaries: By the scorers' names.
+        samples: The episodes with their scores.
+    """
     for name, summary in summaries.items():
-        if summary.n_abstained:
-            out.print(describe_abstentions(printable_line(name), summary))
+        if not summary.n_abstained:
+            continue
+        out.print(describe_abstentions(printable_line(name), summary))
+        if "scorer_error" in summary.abstained and (failed := _first_failure(name, samples)):
+            out.print(f"first failure of {printable_line(name)}: {printable_line(failed)}")
+
+
+def _first_failure(name: str, samples: Iterable[Sample]) -> str:
+    """Where a scorer failed first and why; empty where the samples do not say."""
+    for sample in samples:
+        score = sample.scores.get(name)
+        if score is not None and score.metadata.get("reason") == "scorer_error":
+            return f"{sample.key}: {score.explanation}"
+    return ""
 
 
 def describe_summary(summary: ScoreSummary) -> tuple[str, str]:

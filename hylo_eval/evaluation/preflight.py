@@ -7,7 +7,7 @@ from typing import Any
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import describe
-from hylo_core.errors import describe_error
+from hylo_core.errors import ContractError, describe_error
 from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
 from hylo_core.task import TaskSpec
 from hylo_core.trace import AgentInfo
@@ -15,10 +15,12 @@ from hylo_eval.agents.protocol import Agent, meet_env
 from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.errors import AgentError, EnvError, EvalError
 from hylo_eval.evaluation.manifest import describe_interpreter, describe_safety
+from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Worker
 from hylo_eval.families import find_family
 from hylo_eval.safety.protocol import begin_filters
+from hylo_eval.scoring.success import RESPONSE_CORRECT
 
 
 def check_arguments(benchmark: object, env_factory: object, agent: object) -> None:
@@ -42,6 +44,25 @@ def check_arguments(benchmark: object, env_factory: object, agent: object) -> No
                 f"the agent must be an agent whose {part} is an {kind.__name__}; {what}",
                 fix=f"pass an object whose {part} is an {kind.__name__}",
             )
+
+
+def refuse_broken_truths(plan: Plan) -> None:
+    """Refuse questions whose truth breaks its contract, before the agent is asked any.
+
+    Raises:
+        ContractError: Naming the benchmark as the command did, the task's place and the member.
+    """
+    questions = [task for task in plan.tasks if task.success.name == RESPONSE_CORRECT]
+    if not questions:
+        return
+    from hylo_eval.verify.response.truth import read_truth
+
+    places = {task.id: place for place, task in enumerate(plan.benchmark.tasks)}
+    for task in questions:
+        try:
+            read_truth(task.params)
+        except ContractError as error:
+            raise error.under(f"tasks[{places[task.id]}]", source=plan.called or plan.benchmark.id) from None
 
 
 def preflight(
