@@ -85,9 +85,8 @@ class Family:
         agents: Aliases of agents that need the family.
         freeze: Reference of ``freeze(benchmark_id) -> Benchmark``; empty where definitions are written by hand.
         benchmarks: The benchmark ids ``freeze`` knows.
-        check: Reference of ``check(task, folder)`` that raises an ``EnvError``, or a ``ContractError`` with the path in
-            the task, where a task cannot be one of this family, the benchmark file being in ``folder``; imports no
-            simulator. Empty where only the simulator knows.
+        check: Reference of ``check(task, folder)`` that raises an ``EnvError`` where a task cannot be one of this
+            family, the benchmark file being in ``folder``; imports no simulator. Empty where only the simulator knows.
         apart: Whether its packages go with no other family's, so that it lives in an interpreter of its own.
         base: Which of the packages told of every interpreter take part in what it simulates: the versions of the
             others are no condition of its runs.
@@ -126,7 +125,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     Family(
         name="response",
         agents=("response-scripted",),
-        check="hylo_eval.response_benchmarks.checking:check_task",
+        check="hylo_eval.envs.response.env:check_question",
         base=_NO_SIMULATOR,
         freeze="hylo_eval.response_benchmarks.tabletop:freeze",
         benchmarks=("response_tabletop",),

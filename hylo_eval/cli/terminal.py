@@ -36,6 +36,8 @@ _WIDE = 0.3
 """Width of an interval of a rate from which on a hint says how many episodes it takes."""
 _USEFUL = 0.2
 """The width the hint aims at: ten points to each side."""
+_TOLD = frozenset({"scorer_error", "invalid_task", "not_pure"})
+"""Reasons to abstain that lie with the scorer or the benchmark, and so with all of its episodes."""
 
 
 def console(*, stderr: bool = False, redrawn: bool = False) -> Console:
@@ -76,7 +78,7 @@ def print_summaries(out: Console, summaries: Mapping[str, ScoreSummary]) -> None
 
 
 def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary], samples: Iterable[Sample]) -> None:
-    """One line for each scorer that abstained, and one for the first failure of each scorer that failed.
+    """One line for each scorer that abstained, and one with the first reason of each that the benchmark or it caused.
 
     Args:
         out: Where to.
@@ -87,15 +89,15 @@ def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary], sampl
         if not summary.n_abstained:
             continue
         out.print(describe_abstentions(printable_line(name), summary))
-        if "scorer_error" in summary.abstained and (failed := _first_failure(name, samples)):
-            out.print(f"first failure of {printable_line(name)}: {printable_line(failed)}")
+        if summary.abstained.keys() & _TOLD and (told := _first_told(name, samples)):
+            out.print(f"first of {printable_line(name)}: {printable_line(told)}")
 
 
-def _first_failure(name: str, samples: Iterable[Sample]) -> str:
-    """Where a scorer failed first and why; empty where the samples do not say."""
+def _first_told(name: str, samples: Iterable[Sample]) -> str:
+    """Where a scorer abstained first for something to mend, and what; empty where the samples do not say."""
     for sample in samples:
         score = sample.scores.get(name)
-        if score is not None and score.metadata.get("reason") == "scorer_error":
+        if score is not None and score.metadata.get("reason") in _TOLD:
             return f"{sample.key}: {score.explanation}"
     return ""
 

@@ -20,7 +20,7 @@ from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Worker
 from hylo_eval.families import find_family
 from hylo_eval.safety.protocol import begin_filters
-from hylo_eval.scoring.success import RESPONSE_CORRECT
+from hylo_eval.scoring.task_truth import check_task_truth
 
 
 def check_arguments(benchmark: object, env_factory: object, agent: object) -> None:
@@ -47,22 +47,17 @@ def check_arguments(benchmark: object, env_factory: object, agent: object) -> No
 
 
 def refuse_broken_truths(plan: Plan) -> None:
-    """Refuse questions whose truth breaks its contract, before the agent is asked any.
+    """Refuse tasks whose truth or verifier breaks its contract, before the agent is asked anything.
 
     Raises:
         ContractError: Naming the benchmark as the command did, the task's place and the member.
     """
-    questions = [task for task in plan.tasks if task.success.name == RESPONSE_CORRECT]
-    if not questions:
-        return
-    from hylo_eval.verify.response.truth import read_truth
-
-    places = {task.id: place for place, task in enumerate(plan.benchmark.tasks)}
-    for task in questions:
+    for task in plan.tasks:
         try:
-            read_truth(task.params)
+            check_task_truth(task)
         except ContractError as error:
-            raise error.under(f"tasks[{places[task.id]}]", source=plan.called or plan.benchmark.id) from None
+            place = [other.id for other in plan.benchmark.tasks].index(task.id)
+            raise error.under(f"tasks[{place}]", source=plan.called or plan.benchmark.id) from None
 
 
 def preflight(

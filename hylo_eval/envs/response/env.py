@@ -104,8 +104,8 @@ class ResponseEnv(gymnasium.Env[Any, Any]):
         return {PROMPT: self._prompt, **{name: picture.copy() for name, picture in self._pictures.items()}}
 
 
-def check_question(task: TaskSpec) -> dict[str, Any]:
-    """Refuse a task that asks no question, as far as can be told without its pictures.
+def check_question(task: TaskSpec, _: str = "") -> dict[str, Any]:
+    """Refuse a task that asks no question; no picture is opened or drawn for it.
 
     Returns:
         The task's params.
