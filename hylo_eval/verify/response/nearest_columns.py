@@ -64,7 +64,7 @@ def assigned_among_many(
     listed: list[Indices] = [np.empty(0, dtype=np.intp)] * count
     unsure = np.arange(count)
     while True:
-        for index in unsure:
+        for index in map(int, unsure):
             row, most = rows.take(index), int(wanted[index])
             different = min(most, len(copied.table))
             ordered = (
@@ -120,7 +120,8 @@ class _Copied:
         ends = np.cumsum(self.copies[ordered])
         ordered = ordered[: int(np.searchsorted(ends, count)) + 1]
         copies = self.copies[ordered]
-        within = np.arange(copies.sum()) - np.repeat(np.cumsum(copies) - copies, copies)
+        befores = np.cumsum(copies) - copies
+        within = np.arange(int(copies.sum())) - np.repeat(befores, copies)
         return (np.repeat(self.starts[ordered], copies) + within)[:count]
 
     def part(self, kept: Indices) -> ItemTable:
@@ -128,7 +129,8 @@ class _Copied:
         import numpy as np
 
         which = np.searchsorted(self.starts, kept, side="right") - 1
-        return ItemTable(tuple(column[which] for column in self.table.columns))
+        columns = cast("tuple[Vector, ...]", self.table.columns)
+        return ItemTable(cast("Any", tuple(column[which] for column in columns)))
 
 
 def _tree(points: ItemTable) -> Any:
@@ -202,10 +204,12 @@ def _squared_distances(row: ItemTable, table: ItemTable) -> Vector:
     """Squared distances of one point or segment to all others."""
     import numpy as np
 
+    columns = cast("tuple[Vector, ...]", table.columns)
+
     def apart(first: int, second: int) -> Vector:
-        across = table.columns[second] - row.columns[first][0]
+        across: Vector = columns[second] - row.columns[first][0]
         across *= across
-        down = table.columns[second + 1] - row.columns[first + 1][0]
+        down: Vector = columns[second + 1] - row.columns[first + 1][0]
         down *= down
         return np.add(across, down, out=across)
 
