@@ -14,14 +14,6 @@ from hylo_core.refs import parse_ref
 
 VerifierKind: TypeAlias = Literal["rubric", "plugin", "endpoint"]
 
-VERIFIER: Final = "verifier"
-"""The member of ``TaskSpec.params``, in every family, with the task's specification of the verdict: a flat table as in
-``verifier.toml``, its embedded JSON decoded."""
-VERIFIER_SOURCE: Final = "verifier_source"
-"""The member that says where the answer stands; ``action`` unless given."""
-VERIFIER_RESOURCES: Final = "verifier_resources"
-"""The member with the texts of the files that the specification names (a schema), by their path."""
-
 _RUBRIC_PART: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _SECRET_PARAMETER: Final = re.compile(r"key|token|secret|passw|credential|signature|auth", re.IGNORECASE)
 

@@ -9,7 +9,7 @@ from hylo_core.contract import describe
 from hylo_core.errors import ContractError
 from hylo_core.instruction import render_instruction
 from hylo_core.task import TaskInstance, TaskSpec
-from hylo_core.verifier import VERIFIER, VERIFIER_RESOURCES, VERIFIER_SOURCE
+from hylo_core.task_params import VERIFIER, VERIFIER_RESOURCES, VERIFIER_SOURCE
 from hylo_eval.errors import EnvError
 from hylo_eval.suggest import did_you_mean
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hylo_core.verifier import VERIFIER
+from hylo_core.task_params import VERIFIER
 from hylo_eval.scoring.success import RESPONSE_CORRECT
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from hylo_core.errors import ContractError
 from hylo_core.frozen import thaw
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
+from hylo_core.task_params import VERIFIER, VERIFIER_RESOURCES, VERIFIER_SOURCE
 from hylo_core.trace import EpisodeTrace
-from hylo_core.verifier import VERIFIER, VERIFIER_RESOURCES, VERIFIER_SOURCE
 from hylo_eval.errors import EvalError
 from hylo_eval.scoring.outcome import INFRA, INVALID_TASK, NO_VERIFIER, NOT_PURE, NOT_RECORDED, abstention
 from hylo_eval.verify.bounded_detail import bounded_detail, bounded_text
