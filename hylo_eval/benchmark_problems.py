@@ -44,7 +44,8 @@ def benchmark_problems(path: Path) -> tuple[HyloError, ...]:
     """What is wrong with a file; each problem names the file and the path of the value. None: it is valid.
 
     One problem for each member of the file and each member of a task: within one of them, the first. A task whose
-    members are all right is held against its family, which says the first thing that it refuses.
+    members are all right is held against its family, and its truth and verifier against their contracts: the first
+    thing that is refused.
     """
     source = str(path)
     try:
@@ -56,9 +57,9 @@ def benchmark_problems(path: Path) -> tuple[HyloError, ...]:
     except ContractError as whole:
         found = tuple(_member_problems(document, source))
         # Where every member is right by itself, what is wrong is how they go together.
-        return (*(found or (whole,)), *_family_problems(document.get(ENV), _whole_tasks(document), path))
+        return (*(found or (whole,)), *_refusals(document.get(ENV), _whole_tasks(document), path))
     env, _ = env_of(benchmark)
-    return (*_env_problems(benchmark, source), *_family_problems(env, enumerate(benchmark.tasks), path))
+    return (*_env_problems(benchmark, source), *_refusals(env, enumerate(benchmark.tasks), path))
 
 
 class TaskRefused(ContractError):
@@ -184,18 +185,25 @@ def _whole_tasks(document: Mapping[str, Any]) -> Iterator[tuple[int, TaskSpec]]:
             yield index, TaskSpec.from_dict(task)
 
 
-def _family_problems(env: object, tasks: Iterable[tuple[int, TaskSpec]], path: Path) -> Iterator[HyloError]:
-    """What one of Hylo's own families refuses of the tasks, the first thing of each, where it needs no simulator."""
+def _refusals(env: object, tasks: Iterable[tuple[int, TaskSpec]], path: Path) -> Iterator[HyloError]:
+    """What is refused of tasks that keep their contract, the first thing of each.
+
+    One of Hylo's own families is asked, where it needs no simulator; then what answers are judged by is looked at.
+    """
     from hylo_core.refs import load_ref
     from hylo_eval.families import find_family
+    from hylo_eval.scoring.task_truth import check_task_truth
 
     family = find_family(env) if isinstance(env, str) else None
-    if family is None or not family.check:
-        return
-    check = load_ref(family.check)
+    check = load_ref(family.check) if family is not None and family.check else None
     for index, task in tasks:
+        place = f"tasks[{index}]"
         try:
-            check(task, str(path.parent))
+            if check is not None:
+                check(task, str(path.parent))
+            check_task_truth(task)
         except EnvError as error:
             reason = f"{error.message} (fix: {error.fix})" if error.fix else error.message
-            yield TaskRefused(reason, path=f"tasks[{index}]", source=str(path), task=task.id)
+            yield TaskRefused(reason, path=place, source=str(path), task=task.id)
+        except ContractError as error:
+            yield error.under(place, source=str(path))

@@ -125,6 +125,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     Family(
         name="response",
         agents=("response-scripted",),
+        check="hylo_eval.envs.response.env:check_question",
         base=_NO_SIMULATOR,
         freeze="hylo_eval.response_benchmarks.tabletop:freeze",
         benchmarks=("response_tabletop",),

@@ -2,7 +2,7 @@
 
 What it asks for is asked once an observation: the instruction, then every picture as a PNG data URL of the size the
 environment showed. The key comes from the environment variable ``HYLO_CHAT_API_KEY`` alone: it is no option, so it
-cannot get into a manifest, and it is blanked out of every text that goes into a trace or an error. Proxies,
+cannot get into a manifest, and it is blanked out of every reply and error where these come in. Proxies,
 ``.netrc`` and cookies are not looked at, redirects are refused: the key goes to the base URL and nowhere else.
 
 Extra ``chat`` (httpx).
@@ -29,6 +29,7 @@ from hylo_eval.agents.png import encode_png
 from hylo_eval.agents.protocol import Reply, StatelessSession
 from hylo_eval.errors import AgentError, EvalError
 from hylo_eval.installing import install_command
+from hylo_eval.redaction import redact_document, redact_text
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskInstance
@@ -41,8 +42,6 @@ MAX_REPLY_BYTES = 4 * 1024 * 1024
 """A longer body is an error of the agent, and is not read to its end."""
 _SHOWN_CHARACTERS = 500
 """Of an error's body."""
-_SHORTEST_SECRET = 8
-"""A shorter key is no secret."""
 _RETRY_WAIT_SECONDS = 0.5
 """Before the first try after a failed connection; doubled for each further one."""
 
@@ -149,14 +148,14 @@ class ChatAgent:
                 return await self._send(request, key, events)
             except self._httpx.ConnectError as error:
                 if attempt == self._retries:
-                    raise AgentError(f"cannot connect to {self._url}: {_redacted(str(error), key)}") from None
+                    raise AgentError(f"cannot connect to {self._url}: {redact_text(str(error), key)}") from None
                 await asyncio.sleep(_RETRY_WAIT_SECONDS * 2**attempt)
                 attempt += 1
             except (self._httpx.HTTPError, self._httpx.InvalidURL) as error:
                 if _was_closed_while_idle(events):
                     continue  # that connection is gone from the pool, so this ends
                 what = f"{type(error).__name__}: {error}"
-                raise AgentError(f"the exchange with {self._url} failed: {_redacted(what, key)}") from None
+                raise AgentError(f"the exchange with {self._url} failed: {redact_text(what, key)}") from None
 
     async def _send(self, request: bytes, key: str, events: set[str]) -> bytes:
         """Send a request and read the reply's body; what httpx does meanwhile is added to the events."""
@@ -181,7 +180,7 @@ class ChatAgent:
                 raise AgentError(f"{self._url} sent a compressed body that nobody asked for")
             content = await _read_body(response, self._url)
             if response.status_code != 200:
-                said = _redacted(content.decode("utf-8", "backslashreplace"), key)[:_SHOWN_CHARACTERS]
+                said = redact_text(content.decode("utf-8", "backslashreplace"), key)[:_SHOWN_CHARACTERS]
                 raise AgentError(f"{self._url} answered with status {response.status_code}: {said}")
             return content
 
@@ -243,18 +242,20 @@ def _read_reply(body: bytes, key: str) -> tuple[str, dict[str, Any]]:
     Raises:
         AgentError: The body is no chat completion with a text.
     """
-    raw = _redacted(body.decode("utf-8", "backslashreplace"), key)
+    # Here and nowhere after: all that is read, kept or repeated of a reply comes from these two.
+    raw = redact_text(body.decode("utf-8", "backslashreplace"), key)
     try:
-        completion = _completion(orjson.loads(body))
+        document = redact_document(orjson.loads(body), key)
     except (orjson.JSONDecodeError, RecursionError) as error:
         raise AgentError(f"the reply is no JSON: {error}; it starts {raw[:80]!r}") from None
+    completion = _completion(document)
     metadata: dict[str, Any] = {
         "raw": raw,
-        "finish_reason": _redacted(completion.finish_reason, key),
-        "model": _redacted(completion.model, key),
+        "finish_reason": completion.finish_reason,
+        "model": completion.model,
         "tokens": dict(completion.usage),
     }
-    return _redacted(completion.text, key), metadata
+    return completion.text, metadata
 
 
 def _completion(document: object) -> _Completion:
@@ -301,11 +302,6 @@ def _key() -> str:
             fix=f"export {KEY_VARIABLE}=KEY, without quotes or blanks in it",
         )
     return key
-
-
-def _redacted(text: str, key: str) -> str:
-    # Servers without keys are given words such as EMPTY; blanking those out would change what a model said.
-    return text.replace(key, "[key]") if len(key) >= _SHORTEST_SECRET else text
 
 
 def _variable(name: str, option: str) -> str:

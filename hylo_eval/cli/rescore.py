@@ -132,7 +132,7 @@ def _print_outcome(outcome: Rescoring | Refused) -> None:
     if said := stand_in_sentence("the run", log.eval.manifest.get("versions")):
         out.print(printable_line(said))
     print_summaries(out, outcome.summaries)
-    print_abstentions(out, outcome.summaries)
+    print_abstentions(out, outcome.summaries, log.samples)
     for agreement in outcome.agreement:
         out.print(describe_agreement(agreement))
     if not outcome.complete:

@@ -76,7 +76,7 @@ def _print_notes(result: EvalResult) -> None:
     primary, summary = next(iter(result.summaries.items()))
     if hint := describe_precision(printable(primary), summary):
         out.print(hint)
-    print_abstentions(out, result.summaries)
+    print_abstentions(out, result.summaries, result.log.samples)
     statuses: dict[str, int] = {}
     for sample in result.log.samples:
         statuses[sample.status] = statuses.get(sample.status, 0) + 1

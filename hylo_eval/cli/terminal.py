@@ -9,10 +9,11 @@ from hylo_eval.numerals import are, counted
 from hylo_eval.report.text import number, percent, printable, printable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from rich.console import Console
 
+    from hylo_eval.evallog.v02 import Sample
     from hylo_eval.scoring.aggregate import ScoreSummary
     from hylo_eval.scoring.agreement import Agreement
 
@@ -35,6 +36,8 @@ _WIDE = 0.3
 """Width of an interval of a rate from which on a hint says how many episodes it takes."""
 _USEFUL = 0.2
 """The width the hint aims at: ten points to each side."""
+_TOLD = frozenset({"scorer_error", "invalid_task", "not_pure"})
+"""Reasons to abstain that lie with the scorer or the benchmark, and so with all of its episodes."""
 
 
 def console(*, stderr: bool = False, redrawn: bool = False) -> Console:
@@ -74,11 +77,29 @@ def print_summaries(out: Console, summaries: Mapping[str, ScoreSummary]) -> None
     print_table(out, ("score", "mean", "95 % interval", "scored"), rows)
 
 
-def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary]) -> None:
-    """One line for each scorer that abstained."""
+def print_abstentions(out: Console, summaries: Mapping[str, ScoreSummary], samples: Iterable[Sample]) -> None:
+    """One line for each scorer that abstained, and one with the first reason of each that the benchmark or it caused.
+
+    Args:
+        out: Where to.
+        summaries: By the scorers' names.
+        samples: The episodes with their scores.
+    """
     for name, summary in summaries.items():
-        if summary.n_abstained:
-            out.print(describe_abstentions(printable_line(name), summary))
+        if not summary.n_abstained:
+            continue
+        out.print(describe_abstentions(printable_line(name), summary))
+        if summary.abstained.keys() & _TOLD and (told := _first_told(name, samples)):
+            out.print(f"first of {printable_line(name)}: {printable_line(told)}")
+
+
+def _first_told(name: str, samples: Iterable[Sample]) -> str:
+    """Where a scorer abstained first for something to mend, and what; empty where the samples do not say."""
+    for sample in samples:
+        score = sample.scores.get(name)
+        if score is not None and score.metadata.get("reason") in _TOLD:
+            return f"{sample.key}: {score.explanation}"
+    return ""
 
 
 def describe_summary(summary: ScoreSummary) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from hylo_core.contract import describe
 from hylo_core.errors import ContractError
 from hylo_core.instruction import render_instruction
 from hylo_core.task import TaskInstance, TaskSpec
+from hylo_core.task_params import VERIFIER, VERIFIER_RESOURCES, VERIFIER_SOURCE
 from hylo_eval.errors import EnvError
 from hylo_eval.suggest import did_you_mean
 
@@ -22,10 +23,14 @@ _TYPE_NAMES: Mapping[type, str] = {
 }
 
 
+_OF_EVERY_FAMILY: Mapping[str, type] = {VERIFIER: Mapping, VERIFIER_SOURCE: str, VERIFIER_RESOURCES: Mapping}
+"""Params that say how the answer is judged: the scorer ``verdict`` reads them, and no environment."""
+
+
 def read_params(
     task: TaskSpec, *, required: Mapping[str, type], optional: Mapping[str, type] | None = None
 ) -> dict[str, Any]:
-    """The params of a task, all known and of the right type.
+    """The params of a task, all known and of the right type, without those of its verifier.
 
     Args:
         task: The task.
@@ -36,10 +41,11 @@ def read_params(
     Raises:
         EnvError: A param is missing, unknown (it would change nothing), or of another type.
     """
-    known = {**required, **(optional or {})}
+    own = {**required, **(optional or {})}
+    known = {**own, **_OF_EVERY_FAMILY}
     for name in task.params:
         if name not in known:
-            listed = ", ".join(known) or "none"
+            listed = ", ".join(own) or "none"
             raise EnvError(f"task {task.id!r} has no param {name!r}{did_you_mean(name, known)} (params: {listed})")
     for name in required:
         if name not in task.params:
@@ -47,7 +53,7 @@ def read_params(
     for name, value in task.params.items():
         if not _fits(value, known[name]):
             raise EnvError(f"param {name!r} of {task.id!r} must be {_TYPE_NAMES[known[name]]}, not {describe(value)}")
-    return dict(task.params)
+    return {name: value for name, value in task.params.items() if name in own}
 
 
 def read_point(task: TaskSpec, name: str, size: int) -> tuple[float, ...]:

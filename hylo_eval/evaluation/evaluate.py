@@ -27,7 +27,7 @@ from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.executor import Executor, InProcess, RunWatcher, Work
 from hylo_eval.evaluation.plan import Plan, plan_run
-from hylo_eval.evaluation.preflight import check_arguments
+from hylo_eval.evaluation.preflight import check_arguments, refuse_broken_truths
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.repeating import require_replicate
 from hylo_eval.evaluation.run_beginning import RunBeginning
@@ -245,6 +245,7 @@ def run_plan(
         watcher: Who shows how far the run is.
 
     Raises:
+        ContractError: A question's truth breaks its contract; nothing was written.
         EvalError: Something is refused; nothing was written.
         Interrupted: The operator stopped the run; ``evallog.partial.json`` holds what is finished.
     """
@@ -253,6 +254,7 @@ def run_plan(
         raise EvalError(f"max_attempts must be at least 1, not {max_attempts}", fix="--max-attempts 3")
     until = None if budget_seconds is None else time.monotonic() + budget_seconds
     try:
+        refuse_broken_truths(plan)
         setup, differences = executor.prepare(plan.tasks[0])
         names = [scorer.name for scorer in scorers]
         record = RunBeginning(plan=plan, setup=setup, run=run, scorers=names, details=details or {})

@@ -47,6 +47,7 @@ class Plan:
         selection: What was asked for, without what was left open: ``episodes``, ``max_episodes``, ``tasks``, ``key``,
             ``shard``.
         overrides: What was changed of the tasks, such as ``max_steps``.
+        called: How commands name the benchmark, such as by its file; its id unless given.
     """
 
     benchmark: Benchmark
@@ -54,6 +55,7 @@ class Plan:
     tasks: tuple[TaskSpec, ...]
     selection: Mapping[str, Any] = attrs.field(factory=FrozenMapping[Any])
     overrides: Mapping[str, int] = attrs.field(factory=FrozenMapping[int])
+    called: str = attrs.field(default="", eq=False)
 
     @cached_property
     def declared(self) -> tuple[Planned, ...]:
@@ -188,6 +190,7 @@ def plan_run(
         tasks=tuple(_with_horizon(benchmark, task, max_steps) for task in selected),
         selection=FrozenMapping({name: value for name, value in selection.items() if value is not None}),
         overrides=FrozenMapping({} if max_steps is None else {"max_steps": max_steps}),
+        called=called or benchmark.id,
     )
     if not plan.count:
         raise EvalError(f"nothing is left of split {split!r} to run", fix="ask for fewer shards" if shard else "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import describe
-from hylo_core.errors import describe_error
+from hylo_core.errors import ContractError, describe_error
 from hylo_core.spec import AgentSpec, EnvSpec, SpecDifference, compare_specs
 from hylo_core.task import TaskSpec
 from hylo_core.trace import AgentInfo
@@ -16,10 +16,12 @@ from hylo_eval.agents.protocol import Agent, meet_env
 from hylo_eval.envs.protocol import renderer_of, spec_of, versions_of
 from hylo_eval.errors import AgentError, EnvError, EvalError
 from hylo_eval.evaluation.manifest import describe_interpreter, describe_safety
+from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.worker import Worker
 from hylo_eval.families import find_family
 from hylo_eval.safety.protocol import begin_filters
+from hylo_eval.scoring.task_truth import check_task_truth
 
 
 def check_arguments(benchmark: object, env_factory: object, agent: object) -> None:
@@ -43,6 +45,20 @@ def check_arguments(benchmark: object, env_factory: object, agent: object) -> No
                 f"the agent must be an agent whose {part} is an {kind.__name__}; {what}",
                 fix=f"pass an object whose {part} is an {kind.__name__}",
             )
+
+
+def refuse_broken_truths(plan: Plan) -> None:
+    """Refuse tasks whose truth or verifier breaks its contract, before the agent is asked anything.
+
+    Raises:
+        ContractError: Naming the benchmark as the command did, the task's place and the member.
+    """
+    for task in plan.tasks:
+        try:
+            check_task_truth(task)
+        except ContractError as error:
+            place = [other.id for other in plan.benchmark.tasks].index(task.id)
+            raise error.under(f"tasks[{place}]", source=plan.called or plan.benchmark.id) from None
 
 
 def preflight(

@@ -84,10 +84,17 @@ class VerdictGrader:
     ) -> None:
         self.name = name
         self._mode = mode_of(spec)
-        if (workspace is None) == (source is None):
+        if workspace is None and source is None:
+            raise EvalError(
+                "a verdict grader judges an answer in the trace or a workspace, and neither is named",
+                fix="add source=action (or reply:<path>), or workspace=FOLDER"
+                if isinstance(spec, AnswerSpec)
+                else "add workspace=FOLDER",
+            )
+        if workspace is not None and source is not None:
             raise EvalError(
                 "a verdict grader judges either a workspace or an answer in the trace, not both",
-                fix="leave one of them out",
+                fix="leave source or workspace out",
             )
         if source is not None and not isinstance(spec, AnswerSpec):
             raise EvalError(

@@ -7,6 +7,7 @@ its path relative to the benchmark file and by its SHA-256, so the pictures are 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -87,14 +88,27 @@ def import_responses(
 
 def _lines(source: Path) -> Sequence[str]:
     try:
-        if source.stat().st_size > MAX_FILE_BYTES:
-            raise EvalError(f"{source} is larger than {MAX_FILE_BYTES} bytes; import it in parts")
         # Not splitlines(): JSON text may hold U+2028, which ends no line of JSONL.
-        return source.read_text(encoding="utf-8-sig").split("\n")
+        return [line.removesuffix("\r") for line in _content(source).decode("utf-8-sig").split("\n")]
     except OSError as error:
         raise cannot_read(str(source), error) from error
     except UnicodeDecodeError as error:
-        raise EvalError(f"{source}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise EvalError(
+            f"{source}: is not UTF-8 text ({error.reason} at byte {error.start})", fix="save it as UTF-8"
+        ) from error
+
+
+def _content(source: Path) -> bytes:
+    """The bytes of a regular file: a device has no end, and a pipe may wait for ever for its beginning."""
+    with open(source, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise EvalError(f"{source} is no regular file", fix="save the questions to a file, and name that")
+        # Also of a file that grows, or whose size the system does not tell, no more is read.
+        content = b"" if status.st_size > MAX_FILE_BYTES else file.read(MAX_FILE_BYTES + 1)
+    if max(status.st_size, len(content)) > MAX_FILE_BYTES:
+        raise EvalError(f"{source} is larger than {MAX_FILE_BYTES} bytes", fix="import it in parts")
+    return content
 
 
 class _Pictures:
@@ -137,6 +151,7 @@ def _task(record: ResponseRecord, name: str, pictures: _Pictures, options: Impor
 
 def _truth(record: ResponseRecord, pictures: Sequence[PictureFile], options: ImportOptions) -> ResponseTruth:
     from hylo_eval.verify.response.truth import ResponseTruth
+    from hylo_eval.verify.response.truth_values import written_by_digits
 
     scored = record.annotation_gt is not None
     stated = record.image_size
@@ -149,7 +164,7 @@ def _truth(record: ResponseRecord, pictures: Sequence[PictureFile], options: Imp
         )
     size: tuple[float, ...] | None = stated if stated is not None else (next(iter(sizes)) if len(sizes) == 1 else None)
     members: dict[str, Any] = {
-        "answer": _jsonable(record.answer_gt),
+        "answer": _jsonable(written_by_digits(record.answer_gt)),
         "contract": _jsonable(record.reward_contract),
         "mode": "answer_and_annotation" if scored else "answer",
         "answer_weight": 0.5,

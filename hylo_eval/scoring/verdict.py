@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
+from hylo_core.errors import ContractError
 from hylo_core.frozen import thaw
 from hylo_core.score import Score
 from hylo_core.task import TaskInstance
+from hylo_core.task_params import VERIFIER, VERIFIER_RESOURCES, VERIFIER_SOURCE
 from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import EvalError
 from hylo_eval.scoring.outcome import INFRA, INVALID_TASK, NO_VERIFIER, NOT_PURE, NOT_RECORDED, abstention
@@ -40,14 +42,6 @@ from hylo_eval.verify.verdict import (
 
 MAX_SCHEMA_BYTES: Final = 64 << 10
 """A longer schema is checked in a child process by the mode itself."""
-
-VERIFIER: Final = "verifier"
-"""The member of ``TaskSpec.params`` with the task's specification: a flat table as in ``verifier.toml``, its embedded
-JSON decoded."""
-VERIFIER_SOURCE: Final = "verifier_source"
-"""The member that says where the answer stands; ``action`` unless given."""
-VERIFIER_RESOURCES: Final = "verifier_resources"
-"""The member with the texts of the files that the specification names (a schema), by their path."""
 
 
 class VerdictScorer:
@@ -113,20 +107,50 @@ class VerdictScorer:
         return score_of(verdict, mode=mode_of(spec).value, source=str(source))
 
     def _contract(self, params: Mapping[str, Any]) -> tuple[Any, AnswerSource, Mapping[str, bytes]]:
-        """The specification (None without one), the source and the resources for a task.
+        """The same as :func:`task_contract`, with what this scorer was given in place of what the task carries."""
+        if self._source is not None:
+            params = {**params, VERIFIER_SOURCE: self._source}
+        if self._spec is None:
+            return task_contract(params)
+        source = _source_of(params.get(VERIFIER_SOURCE, "action"))
+        _check_fit(self._spec, source)
+        return self._spec, source, self._resources
 
-        Raises:
-            EvalError: The task's source is none, or does not fit the mode.
-            InvalidTask: The task's specification is rejected by its mode.
-            ValueError: The task's specification is malformed.
-        """
-        spec, resources = self._spec, self._resources
-        source = self._source or _source_of(params.get(VERIFIER_SOURCE, "action"))
-        if spec is None:
-            spec, resources = _task_spec(params), _task_resources(params)
-        if spec is not None:
-            _check_fit(spec, source)
-        return spec, source, resources
+
+def check_verifier(params: Mapping[str, Any]) -> None:
+    """Refuse a task's verifier that is an invalid task whatever is answered.
+
+    Args:
+        params: The task's params, with a verifier.
+
+    Raises:
+        ContractError: With the path ``params.verifier``.
+    """
+    try:
+        spec, _, resources = task_contract(params)
+        found = grader_of(mode_of(spec))
+        if isinstance(found, AnswerGrader) and impurity(spec, resources) is None:
+            found.check_spec(spec)
+            found.check_task(spec, ResourceTable(resources))
+    except GradingInfraError:
+        return  # what is missing on this machine is no fault of the task
+    except (InvalidTask, ValueError, EvalError) as error:
+        raise ContractError(str(error), path=f"params.{VERIFIER}") from error
+
+
+def task_contract(params: Mapping[str, Any]) -> tuple[Any, AnswerSource, Mapping[str, bytes]]:
+    """The specification (None without one), the source and the resources that a task carries.
+
+    Raises:
+        EvalError: The source is none, or does not fit the mode.
+        InvalidTask: The specification is rejected by its mode.
+        ValueError: The specification is malformed.
+    """
+    source = _source_of(params.get(VERIFIER_SOURCE, "action"))
+    spec, resources = _task_spec(params), _task_resources(params)
+    if spec is not None:
+        _check_fit(spec, source)
+    return spec, source, resources
 
 
 def impurity(spec: Any, resources: Mapping[str, bytes]) -> str | None:

@@ -67,9 +67,7 @@ class ResponseEnv(gymnasium.Env[Any, Any]):
     """
 
     def __init__(self, task: TaskSpec, *, benchmark_folder: str | None = None) -> None:
-        require_init(task, InitStateRef)
-        _require_predicate(task)
-        params = read_params(task, required={"truth": PARAMS["truth"]}, optional=PARAMS)
+        params = check_question(task)
         self._task = task
         self._prompt = static_instruction(task)
         self._pictures = _pictures(task, params, benchmark_folder)
@@ -106,6 +104,28 @@ class ResponseEnv(gymnasium.Env[Any, Any]):
         return {PROMPT: self._prompt, **{name: picture.copy() for name, picture in self._pictures.items()}}
 
 
+def check_question(task: TaskSpec, _: str = "") -> dict[str, Any]:
+    """Refuse a task that asks no question; no picture is opened or drawn for it.
+
+    Returns:
+        The task's params.
+
+    Raises:
+        EnvError: A param, the predicate, the init or the instruction is not this family's.
+    """
+    require_init(task, InitStateRef)
+    _require_predicate(task)
+    params = read_params(task, required={"truth": PARAMS["truth"]}, optional=PARAMS)
+    static_instruction(task)
+    if ("scene" in params) == ("images" in params) or ("scene" in params) != ("picture_digest" in params):
+        raise EnvError(f"task {task.id!r} needs either the params 'scene' and 'picture_digest', or the param 'images'")
+    if "scene" in params:
+        _scene(task, params)
+    else:
+        _picture_files(task, params)
+    return params
+
+
 def _require_predicate(task: TaskSpec) -> None:
     if task.success.kind != "builtin" or task.success.name != "response_correct":
         raise EnvError(
@@ -116,8 +136,6 @@ def _require_predicate(task: TaskSpec) -> None:
 
 def _pictures(task: TaskSpec, params: Mapping[str, Any], folder: str | None) -> dict[str, Picture]:
     """The pictures of a task by observation key."""
-    if ("scene" in params) == ("images" in params) or ("scene" in params) != ("picture_digest" in params):
-        raise EnvError(f"task {task.id!r} needs either the params 'scene' and 'picture_digest', or the param 'images'")
     if "scene" in params:
         return {IMAGE: _drawn(task, params)}
     if folder is None:
@@ -125,28 +143,37 @@ def _pictures(task: TaskSpec, params: Mapping[str, Any], folder: str | None) -> 
             f"task {task.id!r} shows picture files, and nobody said where: load the benchmark from its file, "
             "or give the factory benchmark_folder"
         )
-    items: Sequence[Any] = params["images"]
-    try:
-        files = [PictureFile.from_dict(item) for item in items]
-    except ContractError as error:
-        raise EnvError(f"task {task.id!r}: {error.under('params.images')}") from error
-    if not files:
-        raise EnvError(f"param 'images' of task {task.id!r} is empty")
-    loaded = [load_picture(Path(folder), file) for file in files]
+    loaded = [load_picture(Path(folder), file) for file in _picture_files(task, params)]
     if len(loaded) == 1:
         return {IMAGE: loaded[0]}
     return {f"{IMAGE}_{number}": picture for number, picture in enumerate(loaded, start=1)}
+
+
+def _picture_files(task: TaskSpec, params: Mapping[str, Any]) -> list[PictureFile]:
+    items: Sequence[Any] = params["images"]
+    files: list[PictureFile] = []
+    for number, item in enumerate(items):
+        try:
+            files.append(PictureFile.from_dict(item))
+        except ContractError as error:
+            raise EnvError(f"task {task.id!r}: {error.under(f'params.images[{number}]')}") from error
+    if not files:
+        raise EnvError(f"param 'images' of task {task.id!r} is empty")
+    return files
+
+
+def _scene(task: TaskSpec, params: Mapping[str, Any]) -> Scene:
+    try:
+        return Scene.from_dict(params["scene"])
+    except ContractError as error:
+        raise EnvError(f"task {task.id!r}: {error.under('params.scene')}") from error
 
 
 def _drawn(task: TaskSpec, params: Mapping[str, Any]) -> Picture:
     """The picture of a scene, if it is the one the task was made with."""
     from hylo_eval.envs.response.drawing import draw
 
-    try:
-        scene = Scene.from_dict(params["scene"])
-    except ContractError as error:
-        raise EnvError(f"task {task.id!r}: {error.under('params.scene')}") from error
-    picture = draw(scene)
+    picture = draw(_scene(task, params))
     if picture_digest(picture) != params["picture_digest"]:
         raise EnvError(
             f"the scene of task {task.id!r} is drawn differently here than when the benchmark was made: "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import attrs
 
-from hylo_eval.credentials import redacted
+from hylo_eval.redaction import redact_text
 from hylo_eval.verify.bounded_post import PostRequest, post_json
 from hylo_eval.verify.spec import decode_json
 from hylo_eval.verify.verdict import GradingInfraError
@@ -103,12 +103,12 @@ def complete(connection: JudgeConnection, request: ChatRequest) -> Completion:
     try:
         completion = _parse(body)
     except GradingInfraError as error:
-        raise GradingInfraError(redacted(str(error), key)) from None
+        raise GradingInfraError(redact_text(str(error), key)) from None
     reason = completion.finish_reason
     return attrs.evolve(
         completion,
-        text=redacted(completion.text, key),
-        finish_reason=None if reason is None else redacted(reason, key),
+        text=redact_text(completion.text, key),
+        finish_reason=None if reason is None else redact_text(reason, key),
     )
 
 

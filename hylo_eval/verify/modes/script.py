@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import attrs
 
-from hylo_eval.credentials import redacted, secrets_of
+from hylo_eval.credentials import secrets_of
+from hylo_eval.redaction import redact_text
 from hylo_eval.verify.execution.command import DETAIL_CHARACTERS, Completed, run_command
 from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.execution.folders import private_folder
@@ -112,7 +113,7 @@ def grade_script(spec: ScriptSpec, context: GradingContext) -> Reward:
 
 def _execution(completed: Completed) -> dict[str, Any]:
     # The script was given the credentials, and the traceback of a client may show them.
-    shown = redacted(completed.stderr_text[-_SEARCHED_CHARACTERS:], *secrets_of(os.environ))
+    shown = redact_text(completed.stderr_text[-_SEARCHED_CHARACTERS:], *secrets_of(os.environ))
     return {"exit_code": completed.exit_code, "stderr": shown[-DETAIL_CHARACTERS:]}
 
 

@@ -31,7 +31,7 @@ TIE_BREAK = 1e-6
 """Pixels that one unit of similarity is worth in the assignment's cost."""
 
 _LARGEST_FULL_MATRIX = 65_536
-"""Entries above which columns that no optimum can use are left out first."""
+"""Entries above which only columns that an optimum needs are looked at (`nearest_columns`)."""
 
 _SMALLEST_PRICED = 80
 _CONTESTED = 0.66
@@ -64,7 +64,15 @@ def matched_similarities(shape: Shape, predicted: ItemTable, truth: ItemTable, h
     if len(columns) == 1:
         return [pair_similarity(shape, next(iter(rows)), next(iter(columns)), half_life_px)]
     if len(rows) * len(columns) > _LARGEST_FULL_MATRIX and len(columns) > 2 * len(rows):
-        columns = _nearest_columns(shape, rows, columns, half_life_px)
+        from hylo_eval.verify.response.nearest_columns import assigned_among_many
+
+        return assigned_among_many(
+            shape,
+            rows,
+            columns,
+            lambda some, others: _cost_matrix(shape, some, others, half_life_px),
+            lambda cost: _assign(cost, is_distance=shape != "bbox"),
+        )
     import numpy as np
 
     cost, similarities = _cost_matrix(shape, rows, columns, half_life_px)
@@ -142,19 +150,3 @@ def _balanced_prices(cost: Matrix, least: Vector) -> Vector | None:
                 np.multiply(balanced, np.power(sums, -_OVERRELAXATION, out=sums), out=balanced)
         prices: Vector = temperature * np.log(row_weights.dot(kernel))
         return prices if prices.dot(prices) <= _LARGEST_PRICES_PX**2 else None
-
-
-def _nearest_columns(shape: Shape, rows: ItemTable, columns: ItemTable, half_life_px: float) -> ItemTable:
-    """The columns that an optimum may use: for n rows, the n cheapest of each.
-
-    A row assigned to none of its n cheapest columns could move to one that the other n - 1 rows leave free.
-    """
-    import numpy as np
-
-    vectors = [np.array(column, dtype=np.float64) for column in columns.columns]
-    table = ItemTable(cast("Any", tuple(vectors)))  # converted once for all rows
-    kept = np.zeros(len(columns), dtype=np.bool_)
-    for index in range(len(rows)):
-        cost, _ = _cost_matrix(shape, rows.take(index), table, half_life_px)
-        kept[np.argpartition(cost[0], len(rows) - 1)[: len(rows)]] = True
-    return ItemTable(cast("Any", tuple(vector[kept] for vector in vectors)))

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import orjson
 
+from hylo_eval.verify.json_depth import text_nests_deeper
 from hylo_eval.verify.response.literal import NotALiteral, read_literal
 
 MAX_LITERAL_CHARACTERS = 65_536
@@ -99,11 +100,12 @@ class LenientParser:
         text = value.strip()
         if not text:
             return None
+        if text_nests_deeper(text, MAX_DEPTH):  # brackets in single quotes are a literal's
+            return self._parse_literal(text)
         try:
-            parsed = _decode_json(text)
+            return _decode_json(text)
         except (ValueError, RecursionError):
             return self._parse_literal(text)
-        return None if _is_deep(text) and depth_exceeds(parsed, MAX_DEPTH) else parsed
 
     def _parse_literal(self, text: str) -> object:
         if len(text) > min(MAX_LITERAL_CHARACTERS, self._literal_characters_left):
@@ -117,11 +119,6 @@ class LenientParser:
             return None
         self._literal_characters_left -= max(len(text), _SMALLEST_CHARGE)
         return parsed
-
-
-def _is_deep(text: str) -> bool:
-    """Whether the text has brackets enough for the depth to matter."""
-    return text.count("[") + text.count("{") > MAX_DEPTH
 
 
 def depth_exceeds(value: object, limit: int) -> bool:

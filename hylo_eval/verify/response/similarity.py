@@ -92,7 +92,7 @@ def iou_matrix(rows: ItemTable, columns: ItemTable) -> Matrix:
 
     first, second = _vectors(rows), _vectors(columns)
     if max(np.abs(first).max(), np.abs(second).max()) > _SAFE_CORNER:
-        return np.array([[box_iou(a, b) for b in columns] for a in rows], dtype=np.float64)
+        return _iou_matrix_by_ratios(first, second)
     width = np.minimum(first[2][:, None], second[2])
     width -= np.maximum(first[0][:, None], second[0])
     np.maximum(width, 0.0, out=width)
@@ -106,6 +106,19 @@ def iou_matrix(rows: ItemTable, columns: ItemTable) -> Matrix:
     union -= overlap
     iou = np.zeros_like(overlap)
     return np.divide(overlap, union, out=iou, where=overlap > 0.0)
+
+
+def _iou_matrix_by_ratios(first: Matrix, second: Matrix) -> Matrix:
+    """`_iou_by_ratios` of every pair; an area that exceeds the floats in units of the overlap leaves nothing of it."""
+    import numpy as np
+
+    a, b = first[:, :, None] / 4.0, second[:, None, :] / 4.0
+    width, height = (np.minimum(a[side + 2], b[side + 2]) - np.maximum(a[side], b[side]) for side in (0, 1))
+    is_apart = (width <= 0.0) | (height <= 0.0)
+    width[is_apart] = height[is_apart] = 1.0
+    with np.errstate(over="ignore"):
+        areas = sum(((box[2] - box[0]) / width) * ((box[3] - box[1]) / height) for box in (a, b))
+    return np.where(is_apart, 0.0, 1.0 / np.maximum(areas - 1.0, 1.0))
 
 
 def distances_and_similarities(

@@ -21,6 +21,7 @@ from hylo_eval.verify.response.frames import CoordinateFrame
 from hylo_eval.verify.response.half_life import usable_image_size
 from hylo_eval.verify.response.parsing import LenientParser
 from hylo_eval.verify.response.trajectory import DEFAULT_SAMPLE_COUNT
+from hylo_eval.verify.response.truth_values import check_answer_value, written_answer
 
 if TYPE_CHECKING:
     from hylo_eval.verify.response.score import TraceScore
@@ -49,7 +50,8 @@ class ResponseTruth(Contract):
     """The truth of one question, and how a response is scored against it.
 
     Attributes:
-        answer: ``{"type": …, "value": …}`` of the true answer.
+        answer: ``{"type": …, "value": …}`` of the true answer. The digits of an integer or number beyond 2**53, which
+            JSON cannot hold exactly, stand as text.
         contract: The reward contract of both types.
         mode: ``answer``, or ``answer_and_annotation``.
         annotation: The same as ``answer`` for the annotation, in pixels; needed in annotation mode.
@@ -91,6 +93,7 @@ class ResponseTruth(Contract):
     def __attrs_post_init__(self) -> None:
         self._check_weights()
         _check_typed(self.answer, "answer")
+        check_answer_value(self.answer["type"], self.answer["value"])
         if self.annotation is not None:
             _check_typed(self.annotation, "annotation")
             kind = ANNOTATION_KINDS.get(str(self.annotation["type"]))
@@ -120,7 +123,7 @@ class ResponseTruth(Contract):
     def scoring_arguments(self) -> dict[str, Any]:
         """What `score_trace_response_detailed` takes of the truth, as plain values that nobody changes."""
         return {
-            "answer_gt": thaw(self.answer),
+            "answer_gt": written_answer(thaw(self.answer)),
             "annotation_gt": thaw(self.annotation or _NO_ANNOTATION),
             "reward_contract": thaw(self.contract),
             "point_half_life_px": self.point_half_life_px,

@@ -267,6 +267,35 @@ def test_the_key_is_in_no_trace_no_manifest_and_no_option(agent, server, tmp_pat
         read_options(ChatAgent, {"api_key": KEY}, what="agent 'chat'")
 
 
+ESCAPED_KEY = "".join(f"\\u{ord(character):04x}" for character in KEY)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {KEY: 1},
+        {**completion("ok"), "usage": {f"{KEY}_tokens": 5}},
+        {**completion("ok"), "model": KEY, "detail": [{"deep": KEY}]},
+        json.dumps(completion("I say KEY")).replace("KEY", ESCAPED_KEY).encode(),
+        json.dumps(completion(json.dumps({"answer": "KEY"})))
+        .replace("KEY", ESCAPED_KEY.replace("\\", "\\\\"))
+        .encode(),
+        {**completion("ok"), "choices": [{"message": {"content": "ok"}, "finish_reason": KEY}]},
+        json.dumps({"KEY": "KEY"}).replace("KEY", ESCAPED_KEY.upper().replace("\\U", "\\u")).encode(),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 401])
+def test_the_key_is_in_no_trace_wherever_a_reply_holds_it(agent, server, tmp_path, body, status):
+    """As a name, a value or an escaped text, in a reply or an error: neither the key nor its escapes are written."""
+    server.respond = lambda handler: reply(handler, body, status)
+    task = find_benchmark("response_tabletop").instances("heldout")[0]
+    run_episode(ResponseEnv(task.spec), agent, task, trace_path=tmp_path / "t.jsonl")
+    written = (tmp_path / "t.jsonl").read_text()
+    assert "[key]" in written
+    for text in (KEY, KEY[4:], KEY[:-4], *(spelled[6:30] for spelled in (ESCAPED_KEY, ESCAPED_KEY.upper()))):
+        assert text.casefold() not in written.casefold().replace("\\\\", "\\")
+
+
 def test_a_word_that_stands_for_no_key_is_not_blanked_out(server, monkeypatch):
     """``EMPTY`` is what local servers are given; a model may say it."""
     monkeypatch.setenv(chat.KEY_VARIABLE, "EMPTY")

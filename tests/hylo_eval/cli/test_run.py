@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -266,3 +267,21 @@ def test_a_spent_budget_says_what_is_missing_and_what_goes_on(folder: Path) -> N
     assert done.returncode == 3
     assert "the budget is spent; what is finished is in " in done.stderr
     assert "to go on: hylo-eval run --resume short" in done.stderr
+
+
+def test_why_a_scorer_failed_is_said(hylo, tmp_path, monkeypatch):
+    """By ``run`` and by ``rescore``: the first episode of each failing scorer, with the reason, on one line."""
+    text = (
+        'class Fails:\n    name = "fails"\n    def score(self, trace, task): raise ValueError("no\\nmap \\x1b[31m")\n'
+    )
+    (tmp_path / "failing_scorer.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    chosen = ("--scorer", "success", "--scorer", "failing_scorer:Fails")
+    ran = hylo(
+        "run", "reach_fixed", "--agent", "zero", "--max-episodes", "2", "--run-root", tmp_path, "--run-id", "r", *chosen
+    )
+    again = hylo("rescore", tmp_path / "r", *chosen)
+    for outcome in (ran, again):
+        (line,) = [line for line in outcome.out.splitlines() if "first of" in line]
+        assert re.fullmatch(r"first of fails: testing/reach_fixed#\d+: ValueError: no.*map .*31m", line)
+        assert "\x1b" not in line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -211,8 +212,10 @@ def test_errors_of_a_mode_become_events(tests_dir: Path, workspace: Path, monkey
 
 def test_what_cannot_judge_is_refused(tests_dir: Path, workspace: Path) -> None:
     """At construction, before a thousand episodes are graded."""
-    with pytest.raises(EvalError, match="not both"):
-        VerdictGrader(SCRIPT, tests_dir)
+    for spec, missing in ((SCRIPT, "add workspace=FOLDER"), (JUDGE, "add source=action .*or workspace=FOLDER")):
+        with pytest.raises(EvalError, match="neither is named") as refused:
+            VerdictGrader(spec, tests_dir)
+        assert re.fullmatch(missing, refused.value.fix)
     with pytest.raises(EvalError, match="not both"):
         VerdictGrader(JUDGE, tests_dir, workspace, source="action")
     with pytest.raises(EvalError, match="mode script grades a workspace"):

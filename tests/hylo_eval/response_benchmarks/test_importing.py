@@ -1,14 +1,18 @@
 """A user's own JSONL set: imported, run, scored, without code."""
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hylo_core.errors import ContractError
-from hylo_eval.benchmarks import load_benchmark
+from hylo_eval.benchmarks import dump_benchmark, load_benchmark
 from hylo_eval.errors import EvalError
+from hylo_eval.response_benchmarks import importing
 from hylo_eval.response_benchmarks.importing import ImportOptions, import_responses
+from hylo_eval.verify.response.truth import read_truth, score_against
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -100,6 +104,50 @@ def test_a_record_that_cannot_be_asked_is_refused_by_name(folder, change, reason
     write(folder, [RECORDS[0] | change])
     with pytest.raises((EvalError, ContractError), match=reason):
         import_responses(folder / "set.jsonl", folder / "mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "wrong"),
+    [
+        (99999999999999999999999, "99999999999999999999999", "99999999999999999999998"),
+        (
+            {"type": "integer", "value": "-99999999999999999999999"},
+            "-99999999999999999999999",
+            "99999999999999999999999",
+        ),
+        ({"type": "number", "value": 1e16}, "1e16", "10000000000000001"),
+        ({"type": "number", "value": 1e300}, "1e300", "1e299"),
+    ],
+)
+def test_an_answer_that_json_readers_would_round_is_asked_exactly(folder, answer, reply, wrong):
+    """The file holds its digits as text, and the right number scores: every digit of it counts."""
+    write(folder, [RECORDS[0] | {"answer": answer}])
+    made = import_responses(folder / "set.jsonl", folder / "mine.toml")
+    (folder / "mine.toml").write_text(dump_benchmark(made), encoding="utf-8")
+    truth = read_truth(load_benchmark(folder / "mine.toml").tasks[0].params)
+    for said, score in ((reply, 1.0), (json.dumps(reply), 1.0), (wrong, 0.0)):
+        assert score_against(f'{{"answer": {said}}}', truth).values["overall"] == score
+
+
+@pytest.mark.parametrize("answer", [[1, 2**53], {"a": [1e16]}, {"type": "matrix", "value": [[2**60]]}])
+def test_a_number_within_an_answer_that_would_be_rounded_is_refused(folder, answer):
+    """Text in its place would be another answer, so the error does not ask for it."""
+    write(folder, [RECORDS[0] | {"answer": answer}])
+    with pytest.raises(ContractError, match=r"answer\.value: holds the number .* only an answer that is one number"):
+        import_responses(folder / "set.jsonl", folder / "mine.toml")
+
+
+def test_what_is_no_regular_file_or_too_large_is_not_read(folder, monkeypatch):
+    """A device has no end, and a pipe that nobody writes to would be waited for."""
+    os.mkfifo(folder / "pipe.jsonl")
+    for path in (folder / "pipe.jsonl", Path("/dev/zero"), folder):
+        with pytest.raises(EvalError, match=r"no regular file|Is a directory"):
+            import_responses(path, folder / "mine.toml")
+    monkeypatch.setattr(importing, "MAX_FILE_BYTES", 20)
+    with pytest.raises(EvalError, match="larger than 20 bytes"):
+        import_responses(folder / "set.jsonl", folder / "mine.toml")
+    with pytest.raises(EvalError, match=r"larger than 20 bytes"):
+        import_responses(Path("/proc/self/smaps"), folder / "mine.toml")
 
 
 def test_the_frame_of_the_prompts_goes_into_the_truth(folder):

@@ -14,6 +14,8 @@ from hylo_eval.envs.conformance import check_env
 from hylo_eval.envs.response import ResponseEnv
 from hylo_eval.errors import AgentError, EnvError
 
+PICTURE = {"path": "a.png", "sha256": "0" * 64, "width": 4, "height": 3}
+
 
 @pytest.fixture
 def task():
@@ -96,7 +98,8 @@ def test_a_text_beyond_all_bounds_is_an_agent_error(task, monkeypatch):
         ({"picture_digest": "sha256:0"}, "drawn differently here"),
         ({"scene": {"width": 4}}, "params.scene"),
         ({"answer": 3}, "no param 'answer'"),
-        ({"scene": None, "picture_digest": None, "images": []}, "nobody said where"),
+        ({"scene": None, "picture_digest": None, "images": []}, "is empty"),
+        ({"scene": None, "picture_digest": None, "images": [PICTURE]}, "nobody said where"),
     ],
 )
 def test_params_it_does_not_understand_are_refused(task, params, reason):
