@@ -16,7 +16,7 @@ PLACEHOLDER = "[key]"
 SHORTEST_SECRET = 8
 """Servers without keys are given words such as EMPTY; blanking those out would change what a model said."""
 
-_LONGEST_BEGINNING = 64
+_LONGEST_BEGINNING = 16
 
 _DEEPEST = 32
 """Nesting below which a document is left out rather than searched: nobody reads anything there."""
@@ -83,7 +83,8 @@ def _mixture(secret: str) -> str:
     first, *others = map(_character, characters)
     beginning = rf"{backslash}{{1,{_LONGEST_BEGINNING}}}+" if secret.startswith("\\") else r"(?:\\(?=u))?"
     end = rf"{backslash}{{0,{_LONGEST_BEGINNING}}}+" if secret.endswith("\\") else ""
-    return beginning + first + "".join(rf"{backslash}*+{other}" for other in others) + end
+    between = r"(?:\\++(?:u005[cC])?|%5[cC])*+"
+    return beginning + first + "".join(between + other for other in others) + end
 
 
 def _character(character: str) -> str:
