@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 
 from hylo_core.errors import HyloError
-from hylo_eval.compare.comparability import EvidenceRefused, pair_evidence
+from hylo_eval.compare.comparability import EvidenceRefused, condition_differences, pair_evidence
 from hylo_eval.compare.evidence import Difference, RunConditions, RunEvidence
 from hylo_eval.compare.pairing import PairedComparison
 from hylo_eval.compare.trend import TrendStep, VersionResult, trend_over_versions
@@ -21,6 +21,7 @@ from hylo_eval.suggest import did_you_mean, quoted
 from hylo_eval.traces.finding import find_run
 from hylo_eval.traces.layout import RunFolder
 
+_FEWEST_VERSIONS: Final = 2
 MAX_VERSIONS: Final = 200
 """More rows than this are no trend that anybody can read."""
 
@@ -71,15 +72,19 @@ def family_trend(
         EvidenceRefused: Versions that follow one another are not comparable.
         EvalError: There are too few runs or too many, or they are on several benchmarks or splits.
     """
-    folders, notes = _members(family, run_root, benchmark, split)
+    members, notes = _members(family, run_root, benchmark, split)
+    if "versions" not in allow:
+        members, left_out = _on_one_simulator(members)
+        notes += left_out
+    folders = [folder for _, folder in members]
     reference: RunFolder | None = None
     if baseline is not None:
         reference = find_run(baseline, run_root)
         if reference.path.resolve() not in {folder.path for folder in folders}:
             folders = [reference, *folders]
-    if not 2 <= len(folders) <= MAX_VERSIONS:
+    if not _FEWEST_VERSIONS <= len(folders) <= MAX_VERSIONS:
         raise EvalError(
-            f"a trend takes 2 to {MAX_VERSIONS} finished runs of {family!r}; found {len(folders)}",
+            f"a trend takes {_FEWEST_VERSIONS} to {MAX_VERSIONS} finished runs of {family!r}; found {len(folders)}",
             fix="narrow it with --benchmark and --split, or run more versions",
         )
     runs: dict[str, RunEvidence] = {}
@@ -148,11 +153,12 @@ class _Pairing:
         return other, judged_comparison(evidence, self._metric)
 
 
-def _members(
-    family: str, run_root: Path, benchmark: str | None, split: str | None
-) -> tuple[list[RunFolder], list[str]]:
+_Member: TypeAlias = tuple[RunConditions, RunFolder]
+
+
+def _members(family: str, run_root: Path, benchmark: str | None, split: str | None) -> tuple[list[_Member], list[str]]:
     """The finished runs of a family on one benchmark and split, oldest first; what is left out is said."""
-    found: list[tuple[RunConditions, RunFolder]] = []
+    found: list[_Member] = []
     unreadable = 0
     names: set[str] = set()
     for folder in _folders(run_root):
@@ -184,7 +190,23 @@ def _members(
     others = [item.run_id for item, _ in found if item.keys_digest != latest.keys_digest]
     if others:
         notes.append(f"left out, since their instances are not those of the latest run: {', '.join(others)}")
-    return [folder for _, folder in kept], notes
+    return kept, notes
+
+
+def _on_one_simulator(members: list[_Member]) -> tuple[list[_Member], list[str]]:
+    """The runs on the simulator of the latest one, where these are a trend by themselves; the others are named."""
+    latest = members[-1][0]
+    kept: list[_Member] = []
+    others: list[str] = []
+    for conditions, folder in members:
+        if any(item.name == "versions" for item in condition_differences(latest, conditions)):
+            others.append(conditions.run_id)
+        else:
+            kept.append((conditions, folder))
+    if not others or len(kept) < _FEWEST_VERSIONS:
+        return members, []
+    listed = ", ".join(others)
+    return kept, [f"left out, since they ran on another simulator than the latest run: {listed} (--allow versions)"]
 
 
 def _folders(run_root: Path) -> Iterator[RunFolder]:

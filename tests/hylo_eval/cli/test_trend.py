@@ -132,6 +132,18 @@ def test_versions_of_another_simulator_are_refused_unless_allowed(trend: Any, ro
     assert "allowed, versions: candidate against parent: mujoco" in done.out
 
 
+def test_runs_from_before_another_simulator_are_left_out_and_named(trend: Any, root: Path) -> None:
+    """What was run since is a trend by itself; a baseline that somebody names is not left out but refused."""
+    for name in ("act-2", "act-3"):
+        edit_json(root / name / "manifest.json", lambda manifest: manifest["versions"].update(mujoco="3.2.7"))
+    done = trend()
+    assert done.code == 0, done.err
+    assert "ran on another simulator than the latest run: act-0, act-1 (--allow versions)" in done.out
+    assert [step["run_id"] for step in trend("act", "--json").json["steps"]] == ["act-2", "act-3"]
+    assert trend("act", "--baseline", "act-0").code == 2
+    assert len(trend("act", "--allow", "versions", "--json").json["steps"]) == 4
+
+
 def test_it_is_drawn(trend: Any, tmp_path: Path) -> None:
     """A point for each rate, and for each change from the baseline and from the parent."""
     done = trend("act", "--figure", tmp_path / "new" / "trend.svg")
