@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _FIRST_LISTED = 4
 """Columns that a row lists at first."""
+_FEWEST_SEARCHES = 128
+"""Rows from which on a tree is worth growing, and scipy importing."""
 _MOST_SWEEPS = 256
 """Rounds after which prices that are still moving prove nothing."""
 _SAMPLED = 4_096
@@ -59,7 +61,7 @@ def assigned_among_many(
 
     count = len(rows)
     copied = _Copied.of(columns, count)
-    tree = _tree(copied.table) if shape == "point" else None
+    tree = _tree(copied.table) if shape == "point" and count >= _FEWEST_SEARCHES else None
     wanted = np.full(count, min(_FIRST_LISTED, count))
     listed: list[Indices] = [np.empty(0, dtype=np.intp)] * count
     unsure = np.arange(count)

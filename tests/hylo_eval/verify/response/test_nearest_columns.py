@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hylo_eval.verify.response import matching
+from hylo_eval.verify.response import matching, nearest_columns
 from hylo_eval.verify.response.coordinates import read_items
 from hylo_eval.verify.response.matching import matched_similarities
 from hylo_eval.verify.response.similarity import box_iou, iou_matrix
@@ -30,9 +30,10 @@ def drawn(shape, draw, count, spread):
     more=st.integers(1, 200),
     spreads=st.tuples(*[st.sampled_from([1, 3, 10, 100, 1000])] * 2),
     far=st.sampled_from([0, 0, 1e200]),
+    fewest_searches=st.sampled_from([0, 1000]),
 )
-def test_the_optimum_is_that_of_the_whole_matrix(shape, seed, few, more, spreads, far):
-    """Contested columns, copies, items far away: the summed similarity is the same to the tie-break."""
+def test_the_optimum_is_that_of_the_whole_matrix(shape, seed, few, more, spreads, far, fewest_searches):
+    """Contested columns, copies, items far away, with a tree or without: the same summed similarity to the tie-break."""
     draw = np.random.default_rng(seed)
     truth = drawn(shape, draw, few, spreads[0])
     predicted = drawn(shape, draw, 2 * few + more, spreads[1])
@@ -42,6 +43,7 @@ def test_the_optimum_is_that_of_the_whole_matrix(shape, seed, few, more, spreads
     whole = math.fsum(matched_similarities(shape, *tables, 30.0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matching, "_LARGEST_FULL_MATRIX", 0)
+        patch.setattr(nearest_columns, "_FEWEST_SEARCHES", fewest_searches)
         found = matched_similarities(shape, *tables, 30.0)
         turned = matched_similarities(shape, *tables[::-1], 30.0)
     assert len(found) == len(turned) == few
