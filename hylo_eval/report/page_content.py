@@ -107,7 +107,7 @@ def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
     until = f" up to step {min(horizons):g}" if len(horizons) == 1 else ""
     safety = charts.safety_chart(runs)
     tasks = len({task for run in runs for task in run.by_task})
-    return (
+    found = (
         Chart(
             name="tasks",
             title="Success by task",
@@ -137,6 +137,9 @@ def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
             wide=safety is not None,
         ),
     )
+    # Of episodes of one step, all that could be said is that it came at the first.
+    one_step = all(episode.steps <= 1 for run in runs for episode in run.episodes)
+    return tuple(chart for chart in found if chart.name != "times" or not one_step)
 
 
 def make_grids(runs: Sequence[RunSummary], plotted: Collection[Place]) -> tuple[Grid, ...]:
