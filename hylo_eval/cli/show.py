@@ -222,9 +222,12 @@ def _show_episode(episode: FoundEpisode, *, as_json: bool) -> int:
     if episode.problem:
         print_hanging(out, "problem: ", episode.problem)
     if trace is not None:
-        for head, value in (*_trace_summary(trace).items(), *(_question(trace) or {}).items()):
+        question = _question(trace) or {}
+        for head, value in (*_trace_summary(trace).items(), *question.items()):
             if value not in (None, "", []):
                 print_hanging(out, f"{head.replace('_', ' ')}: ", _words(value))
+            elif head == "reply":
+                out.print("reply: none" if value is None else "reply: empty")
     if sample is not None:
         rows = [
             (name, "-" if score.value is None else number(score.value), score.explanation)

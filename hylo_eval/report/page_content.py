@@ -90,7 +90,7 @@ class Abstentions:
 
 
 def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
-    """The charts in their order; what there is nothing of is said in words."""
+    """The charts in their order; what there is nothing of is said in words, or, where nothing can be, left out."""
     times = [
         f"{run.record.run_id}: {run.times.restricted_mean:.1f} steps"
         for run in runs
@@ -137,8 +137,8 @@ def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
             wide=safety is not None,
         ),
     )
-    # Of episodes of one step, all that could be said is that it came at the first.
-    one_step = all(episode.steps <= 1 for run in runs for episode in run.episodes)
+    # Where no episode has a second step, all that a curve over the steps could say is the success rate.
+    one_step = max((episode.steps for run in runs for episode in run.episodes), default=0) == 1
     return tuple(chart for chart in found if chart.name != "times" or not one_step)
 
 

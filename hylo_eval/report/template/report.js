@@ -194,7 +194,7 @@
   // What was said and what is true, as text: a picture is named by its digest, as a trace holds no more of it.
   const answered = (question) => [
     make("h4", {}, "Reply"),
-    question.reply === null ? make("p", { className: "muted small" }, "none") : make("pre", { className: "reply" }, question.reply),
+    !question.reply ? make("p", { className: "muted small reply" }, question.reply === null ? "none" : "empty") : make("pre", { className: "reply" }, question.reply),
     ...(question.truth ? [make("h4", {}, "Truth"), make("pre", { className: "truth" }, question.truth)] : []),
     ...(question.pictures.length ? [make("h4", {}, "Picture (not in the trace, which has its digest)"), make("ul", { className: "small pictures" }, ...question.pictures.map((text) => make("li", {}, text)))] : []),
   ];
