@@ -53,7 +53,8 @@ def read_question(trace: EpisodeTrace) -> Question | None:
 
 
 def _pictures(trace: EpisodeTrace) -> tuple[str, ...]:
-    shown = [f"{name}: {digest}" for name, digest in (trace.reset.images if trace.reset else {}).items()]
+    images: Mapping[str, str] = trace.reset.images if trace.reset else {}
+    shown = [f"{name}: {digest}" for name, digest in images.items()]
     files: Any = trace.instance.spec.params.get("images")
     if isinstance(files, Sequence) and not isinstance(files, str):
         for file in cast("Sequence[Any]", files):

@@ -83,7 +83,7 @@ def test_text_from_outside_stays_text(browser: Page, tmp_path: Path) -> None:
     for place in range(3):
         browser.run(f"location.hash = '#e=0,{place}'")
         browser.wait(f"document.getElementById('episode').open && location.hash === '#e=0,{place}'")
-        browser.wait("document.querySelector('#episode-body').children.length > 1")
+        browser.wait("document.querySelector('#episode-body .sides')")
         browser.run("document.querySelectorAll('#episode-body details').forEach((item) => { item.open = true; })")
         shown = browser.run("document.getElementById('episode').innerText")
         assert SCRIPT in shown
