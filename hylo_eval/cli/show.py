@@ -213,6 +213,7 @@ def _show_episode(episode: FoundEpisode, *, as_json: bool) -> int:
             "sample": None if sample is None else sample.to_dict(),
             "problem": episode.problem,
             "episode": None if trace is None else _trace_summary(trace),
+            "question": None if trace is None else _question(trace),
         }
         click.echo(json.dumps(document, indent=2))
         return 0
@@ -221,9 +222,12 @@ def _show_episode(episode: FoundEpisode, *, as_json: bool) -> int:
     if episode.problem:
         print_hanging(out, "problem: ", episode.problem)
     if trace is not None:
-        for head, value in _trace_summary(trace).items():
+        question = _question(trace) or {}
+        for head, value in (*_trace_summary(trace).items(), *question.items()):
             if value not in (None, "", []):
                 print_hanging(out, f"{head.replace('_', ' ')}: ", _words(value))
+            elif head == "reply":
+                out.print("reply: none" if value is None else "reply: empty")
     if sample is not None:
         rows = [
             (name, "-" if score.value is None else number(score.value), score.explanation)
@@ -252,6 +256,16 @@ def _trace_summary(trace: EpisodeTrace) -> Mapping[str, Any]:
         "grades": [f"{grade.grader}: {'nothing' if grade.value is None else grade.value}" for grade in trace.grades],
         "started_at": trace.start.volatile.get("started_at"),
     }
+
+
+def _question(trace: EpisodeTrace) -> Mapping[str, Any] | None:
+    """Reply, truth and pictures of an episode whose action is text."""
+    from hylo_eval.report.question import read_question
+
+    question = read_question(trace)
+    if question is None:
+        return None
+    return {"reply": question.reply, "truth": question.truth, "pictures": list(question.pictures)}
 
 
 def _words(value: Any) -> str:

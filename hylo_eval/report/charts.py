@@ -24,6 +24,8 @@ _BINS_A_DECADE: Final = 8
 _SHORTEST: Final = 1e-7
 """Seconds below which a reply time is as good as none."""
 _FEW_DECADES: Final = 4
+_FEW_STEPS: Final = 10
+_BEYOND: Final = 1.03
 _LABEL: Final = 48
 _NARROW_LABEL: Final = 20
 
@@ -89,10 +91,12 @@ def task_chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
 def time_chart(runs: Sequence[RunSummary]) -> dict[str, Any] | None:
     """The share of episodes that has succeeded by each step (one minus Kaplan and Meier's curve); None without any."""
     traces: list[dict[str, Any]] = []
+    end = 0.0
     for place, run in enumerate(runs):
         curve = run.times.curve
         if curve is None:
             continue
+        end = max(end, curve.followed_to)
         traces.append(
             {
                 "type": "scatter",
@@ -108,7 +112,12 @@ def time_chart(runs: Sequence[RunSummary]) -> dict[str, Any] | None:
         return None
     return _figure(
         traces,
-        xaxis={"title": {"text": "steps"}, "rangemode": "tozero"},
+        # A last success rises at the very end: the axis goes on beyond it. Of few steps each has its tick.
+        xaxis={
+            "title": {"text": "steps"},
+            "range": [0, _BEYOND * max(1.0, end)],
+            **({"dtick": 1} if end <= _FEW_STEPS else {}),
+        },
         yaxis={"title": {"text": "succeeded, %"}, "range": [0, 103]},
         showlegend=len(runs) > 1,
     )

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hylo_core.errors import clean_text
+from hylo_eval.report.question import read_question
+from hylo_eval.report.text import printable, printable_line
 
 if TYPE_CHECKING:
     from hylo_core.spec import EnvSpec
@@ -31,7 +33,8 @@ def describe_episode(trace: EpisodeTrace) -> dict[str, Any]:
         ``steps``, ``every`` (how many steps a point stands for), ``at`` (the steps shown), ``actions`` and ``states``
         (groups of curves with a name), ``left_out`` (names of observations that are not plotted), ``reward``,
         ``latency`` (seconds of each reply, by step), ``success`` (spans of steps in which it held), ``safety``
-        (events), ``errors``, ``grades``.
+        (events), ``errors``, ``grades``; ``question`` (``reply``, ``truth``, ``pictures``), None where the action is
+        not text.
     """
     steps = trace.steps
     every = max(1, math.ceil(len(steps) / MAX_POINTS))
@@ -40,6 +43,7 @@ def describe_episode(trace: EpisodeTrace) -> dict[str, Any]:
         shown.append(len(steps) - 1)
     observations = _numeric(trace)
     return {
+        "question": _question(trace),
         "steps": len(steps),
         "every": every,
         "at": shown,
@@ -78,6 +82,17 @@ def describe_episode(trace: EpisodeTrace) -> dict[str, Any]:
             }
             for grade in trace.grades
         ],
+    }
+
+
+def _question(trace: EpisodeTrace) -> dict[str, Any] | None:
+    question = read_question(trace)
+    if question is None:
+        return None
+    return {
+        "reply": None if question.reply is None else printable(question.reply),
+        "truth": printable(question.truth),
+        "pictures": [printable_line(picture) for picture in question.pictures],
     }
 
 

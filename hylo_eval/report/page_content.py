@@ -90,7 +90,7 @@ class Abstentions:
 
 
 def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
-    """The charts in their order; what there is nothing of is said in words."""
+    """The charts in their order; what there is nothing of is said in words, or, where nothing can be, left out."""
     times = [
         f"{run.record.run_id}: {run.times.restricted_mean:.1f} steps"
         for run in runs
@@ -107,7 +107,7 @@ def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
     until = f" up to step {min(horizons):g}" if len(horizons) == 1 else ""
     safety = charts.safety_chart(runs)
     tasks = len({task for run in runs for task in run.by_task})
-    return (
+    found = (
         Chart(
             name="tasks",
             title="Success by task",
@@ -137,6 +137,9 @@ def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
             wide=safety is not None,
         ),
     )
+    # Where no episode has a second step, all that a curve over the steps could say is the success rate.
+    one_step = max((episode.steps for run in runs for episode in run.episodes), default=0) == 1
+    return tuple(chart for chart in found if chart.name != "times" or not one_step)
 
 
 def make_grids(runs: Sequence[RunSummary], plotted: Collection[Place]) -> tuple[Grid, ...]:

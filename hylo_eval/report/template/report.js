@@ -166,14 +166,14 @@
   };
   const figureOf = (group, detail, steps) => ({
     data: group.curves.map((curve, index) => ({
-      type: "scatter", mode: "lines", name: escaped(curve.name), x: detail.at, y: curve.values,
+      type: "scatter", mode: detail.at.length > 1 ? "lines" : "markers", name: escaped(curve.name), x: detail.at, y: curve.values,
       line: { width: 1.5, color: palette[index % palette.length], dash: index < palette.length ? "solid" : "dot" },
       hovertemplate: "step %{x}: %{y}<extra>%{fullData.name}</extra>",
     })),
     layout: {
       height: 190 + (group.curves.length > 4 ? 30 : 0),
       margin: { l: 52, r: 8, t: 6, b: 34 },
-      xaxis: { range: [-0.5, Math.max(1, steps - 0.5)], title: { text: "step", standoff: 4 } },
+      xaxis: { range: [-0.5, Math.max(1, steps - 0.5)], ...(steps <= 10 ? { dtick: 1 } : {}), title: { text: "step", standoff: 4 } },
       showlegend: group.curves.length > 1,
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 } },
       shapes: marks(detail),
@@ -191,11 +191,19 @@
   ];
   const palette = ["run-0", "run-1", "run-2", "run-3", "run-4", "muted"];
 
+  // What was said and what is true, as text: a picture is named by its digest, as a trace holds no more of it.
+  const answered = (question) => [
+    make("h4", {}, "Reply"),
+    !question.reply ? make("p", { className: "muted small reply" }, question.reply === null ? "none" : "empty") : make("pre", { className: "reply" }, question.reply),
+    ...(question.truth ? [make("h4", {}, "Truth"), make("pre", { className: "truth" }, question.truth)] : []),
+    ...(question.pictures.length ? [make("h4", {}, "Picture (not in the trace, which has its digest)"), make("ul", { className: "small pictures" }, ...question.pictures.map((text) => make("li", {}, text)))] : []),
+  ];
+
   const side = async (run, index, several, plots) => {
     const episode = data.runs[run].episodes[index];
     const box = make("div", {});
     if (several) box.append(make("h3", {}, `${data.runs[run].agent} (${data.runs[run].id})`));
-    box.append(make("p", {}, make("span", { className: `chip ${episode.outcome}` }, episode.outcome), ` ${episode.status}, ${episode.steps} steps${episode.explanation ? `: ${episode.explanation}` : ""}`));
+    box.append(make("p", {}, make("span", { className: `chip ${episode.outcome}` }, episode.outcome), ` ${episode.status}, ${episode.steps} ${episode.steps === 1 ? "step" : "steps"}${episode.explanation ? `: ${episode.explanation}` : ""}`));
     if (episode.instruction) box.append(make("p", { className: "small" }, "instruction: ", make("q", {}, episode.instruction)));
     const [box2, videos] = films(run, index);
     box.append(box2);
@@ -208,6 +216,7 @@
       box.append(make("p", { className: "muted" }, "The plots of this episode are not in this page. See them with ", make("code", {}, `hylo-eval view ${data.runs[run].id}`), "."));
       return { box, videos, steps: episode.steps };
     }
+    if (detail.question) box.append(...answered(detail.question));
     for (const error of detail.errors) {
       box.append(make("p", {}, `Failed in ${error.phase}${error.step === null ? "" : ` at step ${error.step}`}: ${error.text}`));
       if (error.traceback) box.append(make("details", {}, make("summary", {}, "traceback"), make("pre", {}, error.traceback)));
@@ -250,6 +259,12 @@
   const player = (sides, plots) => {
     const last = Math.max(0, ...sides.map((item) => item.steps));
     const videos = sides.flatMap((item) => item.videos);
+    stopPlaying = () => {};
+    // There is nothing to step through; what little film there is has controls of its own.
+    if (last <= 1) {
+      for (const { video } of videos) video.controls = true;
+      return null;
+    }
     const slider = make("input", { type: "range", min: 0, max: last, value: 0, step: 1 });
     slider.setAttribute("aria-label", "Step");
     const output = make("output", {}, `reset`);
@@ -307,7 +322,7 @@
     plots.steps = Math.max(1, ...sides.map((item) => item.steps));
     const box = make("div", { className: "sides" }, ...sides.map((item) => item.box));
     box.style.setProperty("--sides", String(innerWidth < 760 ? 1 : places.length));
-    body.replaceChildren(...(words ? [make("p", {}, make("strong", {}, "They part at "), words)] : []), player(sides, plots), box);
+    body.replaceChildren(...(words ? [make("p", {}, make("strong", {}, "They part at "), words)] : []), ...[player(sides, plots), box].filter(Boolean));
     if (!dialog.open) dialog.showModal();
     // Plots are drawn where they can be measured: now that the dialog is open.
     for (const details of body.querySelectorAll("details[open]")) details.dispatchEvent(new Event("toggle"));

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
 from hylo_eval import evaluate
+from hylo_eval.benchmarks import find_benchmark
+from hylo_eval.envs.response import ResponseEnv
 from hylo_eval.report.run_record import read_run
 from hylo_eval.report.run_summary import RunSummary, summarise_run
 from hylo_eval.traces.layout import RunFolder
@@ -61,3 +64,18 @@ def summary_of(folder: RunFolder) -> RunSummary:
 def hostile(tmp_path: Path) -> RunFolder:
     """One such run."""
     return write_hostile_run(tmp_path, "hostile")
+
+
+def write_answered_run(root: Path, run_id: str, reply: Any) -> RunFolder:
+    """A run of one shipped question about a picture, answered with this text."""
+    shipped = find_benchmark("response_tabletop")
+    return evaluate(
+        attrs.evolve(shipped, tasks=shipped.tasks[:1]),
+        None,
+        env_factory=ResponseEnv,
+        agent=FunctionAgent(lambda observation, replies: reply),
+        run_root=root,
+        run_id=run_id,
+        manifest={"name": "unit", "version": "1"},
+        max_attempts=1,
+    ).run

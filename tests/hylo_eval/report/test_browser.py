@@ -18,7 +18,7 @@ from hylo_eval.report.sections import Section
 from hylo_eval.report.server import make_server
 from hylo_eval.traces.layout import RunFolder
 from tests.chromium import Page, chromium
-from tests.hylo_eval.report.conftest import SCRIPT, summary_of, write_hostile_run
+from tests.hylo_eval.report.conftest import HANDLER, SCRIPT, summary_of, write_answered_run, write_hostile_run
 from tests.pictures import write_picture_run
 from tests.runs import keys, unit, write_run
 
@@ -83,7 +83,7 @@ def test_text_from_outside_stays_text(browser: Page, tmp_path: Path) -> None:
     for place in range(3):
         browser.run(f"location.hash = '#e=0,{place}'")
         browser.wait(f"document.getElementById('episode').open && location.hash === '#e=0,{place}'")
-        browser.wait("document.querySelector('#episode-body').children.length > 1")
+        browser.wait("document.querySelector('#episode-body .sides')")
         browser.run("document.querySelectorAll('#episode-body details').forEach((item) => { item.open = true; })")
         shown = browser.run("document.getElementById('episode').innerText")
         assert SCRIPT in shown
@@ -114,6 +114,22 @@ def test_the_keyboard_is_enough(browser: Page, tmp_path: Path) -> None:
     browser.press("Escape")
     browser.wait("!document.getElementById('episode').open")
     assert browser.run(focused) == "#e=0,5"
+
+
+def test_a_question_is_shown_with_reply_and_truth(browser: Page, tmp_path: Path) -> None:
+    """As text, whatever the reply is; there is one step, so no slider to go through it."""
+    run = write_answered_run(tmp_path, "run", f"{SCRIPT}\n{HANDLER}")
+    browser.open(f"{write(tmp_path / 'page.html', render_page([summary_of(run)]))}#e=0,0")
+    browser.wait("document.querySelector('#episode-body .truth')")
+    assert browser.run("document.querySelector('#episode-body .reply').textContent") == f"{SCRIPT}\n{HANDLER}"
+    assert (
+        browser.run("JSON.parse(document.querySelector('#episode-body .truth').textContent).answer.type") == "integer"
+    )
+    assert browser.run("document.querySelector('#episode-body .pictures').innerText").startswith("image: sha256:")
+    assert browser.run("document.querySelectorAll('.player').length") == 0
+    assert browser.run("document.querySelectorAll('#episode-body img').length") == 0
+    assert "owned" not in browser.run("document.title")
+    assert browser.run("document.getElementById('chart-times')") is None
 
 
 def test_two_videos_run_in_step(browser: Page, pair: str) -> None:
