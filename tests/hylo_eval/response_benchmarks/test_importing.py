@@ -96,6 +96,7 @@ def test_a_picture_outside_the_folder_is_refused_with_a_way_out(folder):
         ({"answer": {"a": None}}, "null"),
         ({"id": "a#b"}, "#"),
         ({"annotation": {"type": "point", "value": "x"}}, "annotation.value"),
+        ({"annotation": {"type": "point", "value": [41, 10]}}, r"record '1'\.annotation\.value.*picture of 40 x 30"),
         ({"colour": 1}, "colour"),
     ],
 )
