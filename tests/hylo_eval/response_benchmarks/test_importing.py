@@ -66,6 +66,8 @@ def test_import_run_and_score_without_code(folder, hylo):
         "--run-root", folder / "runs", "--run-id", "r", "--json",
     )  # fmt: skip
     assert (ran.code, ran.json["scores"]["success"]["mean"]) == (0, 1.0)
+    # An answer in text has no control rate and no slices of actions that anybody could declare.
+    assert {"control_hz", "action"}.isdisjoint(ran.json["unknown"])
     manifest = json.loads((folder / "runs" / "r" / "manifest.json").read_text())
     assert manifest.pop("invocation")["benchmark"] == str(folder / "mine.toml")  # for --resume, from any folder
     assert str(folder) not in json.dumps(manifest)
