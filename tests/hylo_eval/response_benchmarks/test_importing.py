@@ -73,6 +73,17 @@ def test_import_run_and_score_without_code(folder, hylo):
     assert str(folder) not in json.dumps(manifest)
 
 
+def test_nothing_is_written_over(folder, hylo):
+    """Neither a file nor a link, even one that leads nowhere."""
+    (folder / "mine.toml").write_text("mine", encoding="utf-8")
+    (folder / "link.toml").symlink_to(folder / "none.toml")
+    for name in ("mine.toml", "link.toml"):
+        done = hylo("benchmark", "import-responses", folder / "set.jsonl", "-o", folder / name)
+        assert (done.code, "nothing is written over" in done.err) == (2, True)
+    assert (folder / "mine.toml").read_text(encoding="utf-8") == "mine"
+    assert not (folder / "none.toml").exists()
+
+
 def test_a_changed_picture_stops_the_run(folder, hylo):
     """The digest is that of what is shown, so another picture is not shown."""
     hylo("benchmark", "import-responses", folder / "set.jsonl", "-o", folder / "mine.toml")
