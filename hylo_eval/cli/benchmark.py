@@ -154,10 +154,7 @@ def sample(
     from hylo_eval.options import split_pairs
     from hylo_eval.sampling.providers import make_provider, sample_benchmark
 
-    if output.suffix != ".toml":
-        raise click.UsageError(f"a benchmark file ends in .toml, not {output.name!r}")
-    if output.exists() or output.is_symlink():
-        raise EvalError(f"{output} exists, and nothing is written over", fix="-o another file, or remove that one")
+    _check_new_file(output)
     made = make_provider(name, split_pairs(pairs, "--arg"))
     drawn = sample_benchmark(
         made, benchmark_id=benchmark_id or output.stem, split=split, count=count, seed=seed, episodes=episodes
@@ -218,13 +215,19 @@ def import_responses(
     from hylo_eval.freezing import write_frozen
     from hylo_eval.response_benchmarks.importing import ImportOptions, import_responses
 
-    if output.suffix != ".toml":
-        raise click.UsageError(f"a benchmark file ends in .toml, not {output.name!r}")
+    _check_new_file(output)
     options = ImportOptions(annotation_tau=tau, coordinate_unit=coordinate_unit, coordinate_order=coordinate_order)
     made = import_responses(source, output, benchmark_id=benchmark_id, options=options)
     for path in write_frozen([made], output, as_folder=False):
         console().print(printable_line(f"{path}: {counted(len(made.tasks), 'question')}"))
     return 0
+
+
+def _check_new_file(output: Path) -> None:
+    if output.suffix != ".toml":
+        raise click.UsageError(f"a benchmark file ends in .toml, not {output.name!r}")
+    if output.exists() or output.is_symlink():
+        raise EvalError(f"{output} exists, and nothing is written over", fix="-o another file, or remove that one")
 
 
 def _print_problems(path: str, found: Sequence[HyloError]) -> None:

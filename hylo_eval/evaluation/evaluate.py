@@ -26,6 +26,7 @@ from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.executor import Executor, InProcess, RunWatcher, Work
+from hylo_eval.evaluation.making import ref_of_factory
 from hylo_eval.evaluation.plan import Plan, plan_run
 from hylo_eval.evaluation.preflight import check_arguments, refuse_broken_truths
 from hylo_eval.evaluation.recipe import RunSetup
@@ -160,7 +161,8 @@ def evaluate(
         run_id: The run folder's name; None makes one of time, benchmark and agent. A run of that name is continued
             if its configuration is the same.
         env_options: Passed to the factory.
-        env_ref: What the factory was made from, for the manifest.
+        env_ref: What the factory was made from, for the manifest: ``{"ref": "package.module:Attr", "options": {…}}``.
+            Only runs that say the same can be compared. None finds it out for Hylo's own factories.
         agent_ref: What the agent was made from, for the manifest.
         max_attempts: Tries of an episode whose infrastructure fails.
         fsync: Force each trace to disk.
@@ -191,7 +193,8 @@ def evaluate(
         stop=stop,
         replicate=require_replicate(replicate),
     )
-    executor = InProcess(worker, agent, env_ref or {}, agent_ref or {}, video=video)
+    made_from = ref_of_factory(env_factory, worker.env_options) if env_ref is None else env_ref
+    executor = InProcess(worker, agent, made_from, agent_ref or {}, video=video)
     return run_plan(
         plan,
         executor,

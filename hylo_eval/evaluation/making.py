@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +13,7 @@ import attrs
 
 from hylo_core.canonical import describe
 from hylo_core.errors import describe_error
+from hylo_core.refs import parse_ref
 from hylo_core.spec import AgentSpec
 from hylo_core.trace import AgentInfo
 from hylo_eval import plugins
@@ -60,6 +62,30 @@ def make_env_factory(
     if folder is not None and BENCHMARK_FOLDER in inspect.signature(factory).parameters:
         options = {BENCHMARK_FOLDER: str(folder), **options}
     return Made(factory, ref, options)
+
+
+def ref_of_factory(factory: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the manifest says of a factory that was passed as an object: of one of ours, what a command would say.
+
+    So the same evaluation from Python and from the command can be compared. Imports nothing that is not there.
+
+    Args:
+        factory: The env factory.
+        options: What it is called with.
+
+    Returns:
+        Reference and options; empty for somebody else's factory, and where an option is no value that a command could
+        give, such as an object.
+    """
+    home = f"{getattr(factory, '__module__', '')}."
+    given = {name: value for name, value in options.items() if name not in _GIVEN_BY_HARNESS}
+    if not all(isinstance(value, str | int | float) for value in given.values()):
+        return {}
+    for plugin in plugins.BUILT_IN["envs"]:
+        ref = parse_ref(plugin.ref)
+        if home.startswith(f"{ref.module}.") and getattr(sys.modules.get(ref.module), ref.attribute, None) is factory:
+            return {"ref": plugin.ref, "options": on_record(with_absolute_places(plugin.ref, given))}
+    return {}
 
 
 def make_agent(name: str, given: Mapping[str, str]) -> Made:

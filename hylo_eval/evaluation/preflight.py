@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hylo_core.benchmark import Benchmark
 from hylo_core.canonical import describe
@@ -22,6 +22,9 @@ from hylo_eval.evaluation.worker import Worker
 from hylo_eval.families import find_family
 from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.scoring.task_truth import check_task_truth
+
+if TYPE_CHECKING:
+    from gymnasium import Space
 
 
 def check_arguments(benchmark: object, env_factory: object, agent: object) -> None:
@@ -82,7 +85,7 @@ def preflight(
     filters = worker.filters(env)
     begin_filters(filters, spec_of(env), env.action_space)
     _meet(agent, spec_of(env))
-    differences = compare_specs(spec_of(env), agent.spec)
+    differences = _concerning(env.action_space, compare_specs(spec_of(env), agent.spec))
     refuse_mismatch(differences, agent.spec, env_ref)
     setup = RunSetup(
         agent=agent.info,
@@ -98,6 +101,18 @@ def preflight(
         interpreter=describe_interpreter(str(env_ref.get("ref", ""))),
     )
     return setup, differences
+
+
+_ONLY_OF_ROBOTS: Final = ("control_hz", "action")
+
+
+def _concerning(action_space: Space[Any], differences: Sequence[SpecDifference]) -> tuple[SpecDifference, ...]:
+    """The differences without what nobody can declare here: an answer in text has neither a rate nor slices."""
+    from gymnasium.spaces import Text
+
+    if not isinstance(action_space, Text):
+        return tuple(differences)
+    return tuple(item for item in differences if item.severity != "unknown" or item.path not in _ONLY_OF_ROBOTS)
 
 
 def _open(worker: Worker, task: TaskSpec) -> Any:

@@ -16,7 +16,9 @@ from hylo_core.contract import Contract, integer, number, one_of
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, freeze, freeze_mapping, thaw
 from hylo_eval.verify.response.annotation import read_annotation
+from hylo_eval.verify.response.bounds import check_within_picture
 from hylo_eval.verify.response.contracts import ANNOTATION_KINDS, validate_reward_contract_payload
+from hylo_eval.verify.response.coordinates import ItemTable
 from hylo_eval.verify.response.frames import CoordinateFrame
 from hylo_eval.verify.response.half_life import usable_image_size
 from hylo_eval.verify.response.parsing import LenientParser
@@ -24,6 +26,7 @@ from hylo_eval.verify.response.trajectory import DEFAULT_SAMPLE_COUNT
 from hylo_eval.verify.response.truth_values import check_answer_value, written_answer
 
 if TYPE_CHECKING:
+    from hylo_eval.verify.response.regions import Region
     from hylo_eval.verify.response.score import TraceScore
 
 _NO_ANNOTATION: Mapping[str, Any] = FrozenMapping({})
@@ -55,7 +58,8 @@ class ResponseTruth(Contract):
         contract: The reward contract of both types.
         mode: ``answer``, or ``answer_and_annotation``.
         annotation: The same as ``answer`` for the annotation, in pixels; needed in annotation mode.
-        image_size: Width and height in pixels: selects the half-life, and scales frames other than pixels.
+        image_size: Width and height in pixels: selects the half-life, scales frames other than pixels, and bounds the
+            coordinates of annotation and region.
         answer_weight: Weight of the answer, not negative.
         annotation_weight: Weight of the annotation, not negative.
         formula: How answer and annotation are put together.
@@ -92,6 +96,7 @@ class ResponseTruth(Contract):
 
     def __attrs_post_init__(self) -> None:
         self._check_weights()
+        size = self._picture_size()
         _check_typed(self.answer, "answer")
         check_answer_value(self.answer["type"], self.answer["value"])
         if self.annotation is not None:
@@ -99,8 +104,11 @@ class ResponseTruth(Contract):
             kind = ANNOTATION_KINDS.get(str(self.annotation["type"]))
             if kind is None:
                 raise ContractError(f"must be one of {', '.join(ANNOTATION_KINDS)}", path="annotation.type")
-            if read_annotation(kind, thaw(self.annotation["value"]), LenientParser()) is None:
+            read = read_annotation(kind, thaw(self.annotation["value"]), LenientParser())
+            if read is None:
                 raise ContractError(f"is no {kind.name}", path="annotation.value")
+            if size is not None:
+                check_within_picture(read, size, "annotation.value")
         elif self.mode == "answer_and_annotation":
             raise ContractError("is needed in the mode answer_and_annotation", path="annotation")
         mismatch = validate_reward_contract_payload(
@@ -110,9 +118,7 @@ class ResponseTruth(Contract):
         )
         if mismatch is not None:
             raise ContractError(mismatch, path="contract")
-        if self.image_size is not None and usable_image_size(list(self.image_size)) is None:
-            raise ContractError("must be [width, height] in pixels, both positive", path="image_size")
-        self._check_siblings()
+        self._check_siblings(size)
 
     @property
     def frame(self) -> CoordinateFrame:
@@ -149,7 +155,13 @@ class ResponseTruth(Contract):
         if self.coordinate_unit != "pixel" and self.image_size is None:
             raise ContractError(f"is needed by coordinates in {self.coordinate_unit}", path="image_size")
 
-    def _check_siblings(self) -> None:
+    def _picture_size(self) -> tuple[float, float] | None:
+        size = None if self.image_size is None else usable_image_size(list(self.image_size))
+        if self.image_size is not None and size is None:
+            raise ContractError("must be [width, height] in pixels, both positive", path="image_size")
+        return size
+
+    def _check_siblings(self, size: tuple[float, float] | None) -> None:
         from hylo_eval.verify.response.regions import read_region
         from hylo_eval.verify.response.trajectory import score_trajectory_rmse
 
@@ -157,15 +169,26 @@ class ResponseTruth(Contract):
             if set(self.region) != {"kind", "value"}:
                 raise ContractError('must be {"kind": …, "value": …}', path="region")
             try:
-                read_region(str(self.region["kind"]), thaw(self.region["value"]))
+                region = read_region(str(self.region["kind"]), thaw(self.region["value"]))
             except ValueError as error:
                 raise ContractError(str(error), path="region") from None
+            if size is not None:
+                _check_region_within(region, size)
         if self.trajectory is not None:
             truth = thaw(self.trajectory)
             try:
                 score_trajectory_rmse(truth, truth)
             except ValueError as error:
                 raise ContractError(str(error), path="trajectory") from None
+
+
+def _check_region_within(region: Region, size: tuple[float, float]) -> None:
+    from hylo_eval.verify.response.regions import BoxRegion, PolygonRegion
+
+    if isinstance(region, BoxRegion):
+        check_within_picture(region.corners, size, "region.value")
+    elif isinstance(region, PolygonRegion):
+        check_within_picture(ItemTable(tuple(zip(*region.corners, strict=True))), size, "region.value")
 
 
 def _check_typed(value: Mapping[str, Any], path: str) -> None:

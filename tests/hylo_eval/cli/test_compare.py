@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from hylo_core import Score
+from hylo_eval import evaluate, find_benchmark, plan_run
+from hylo_eval.agents.reach_scripted import ReachScripted
+from hylo_eval.envs.reach import ReachEnv
 from tests.runs import edit_json, edit_trace, keys, unfinish, unit, write_run
 
 TASKS = ("unit/lift", "unit/push")
@@ -312,3 +315,21 @@ def test_hostile_names_are_printed_harmlessly(hylo: Any, tmp_path: Path) -> None
     done = hylo("compare", "a", "b", "--run-root", tmp_path)
     assert done.code == 2
     assert "\x1b" not in done.err
+
+
+def test_a_run_from_python_is_comparable_with_one_of_the_command(tmp_path: Path, hylo: Any) -> None:
+    """The same env with the same versions, whoever asked for it."""
+    chosen = find_benchmark("reach_fixed")
+    evaluate(
+        chosen,
+        "heldout",
+        env_factory=ReachEnv,
+        agent=ReachScripted(),
+        run_root=tmp_path,
+        run_id="python",
+        plan=plan_run(chosen, "heldout", episodes=8),
+    )
+    arguments = ("reach_fixed", "--agent", "reach-scripted", "--episodes", "8", "--run-id", "command")
+    assert hylo("run", *arguments, "--run-root", tmp_path).code == 0
+    compared = hylo("compare", "python", "command", "--run-root", tmp_path)
+    assert compared.code == 0, compared.err

@@ -47,6 +47,11 @@ BROKEN = [
         "point_soft",
         "truth.contract: reward_contract.annotation.id must be 'point_set_soft_distance_v0'",
     ),
+    (
+        "[300, 90]",
+        "[700, 90]",
+        r"truth.annotation.value\[1\]: lies outside the picture of 640 x 480 pixels: \[700, 90\]",
+    ),
     ("answer_weight = 0.5\n", "", "truth.answer_weight: is missing"),
     (
         "value = 2",

@@ -66,9 +66,22 @@ def test_import_run_and_score_without_code(folder, hylo):
         "--run-root", folder / "runs", "--run-id", "r", "--json",
     )  # fmt: skip
     assert (ran.code, ran.json["scores"]["success"]["mean"]) == (0, 1.0)
+    # An answer in text has no control rate and no slices of actions that anybody could declare.
+    assert {"control_hz", "action"}.isdisjoint(ran.json["unknown"])
     manifest = json.loads((folder / "runs" / "r" / "manifest.json").read_text())
     assert manifest.pop("invocation")["benchmark"] == str(folder / "mine.toml")  # for --resume, from any folder
     assert str(folder) not in json.dumps(manifest)
+
+
+def test_nothing_is_written_over(folder, hylo):
+    """Neither a file nor a link, even one that leads nowhere."""
+    (folder / "mine.toml").write_text("mine", encoding="utf-8")
+    (folder / "link.toml").symlink_to(folder / "none.toml")
+    for name in ("mine.toml", "link.toml"):
+        done = hylo("benchmark", "import-responses", folder / "set.jsonl", "-o", folder / name)
+        assert (done.code, "nothing is written over" in done.err) == (2, True)
+    assert (folder / "mine.toml").read_text(encoding="utf-8") == "mine"
+    assert not (folder / "none.toml").exists()
 
 
 def test_a_changed_picture_stops_the_run(folder, hylo):
@@ -96,6 +109,7 @@ def test_a_picture_outside_the_folder_is_refused_with_a_way_out(folder):
         ({"answer": {"a": None}}, "null"),
         ({"id": "a#b"}, "#"),
         ({"annotation": {"type": "point", "value": "x"}}, "annotation.value"),
+        ({"annotation": {"type": "point", "value": [41, 10]}}, r"record '1'\.annotation\.value.*picture of 40 x 30"),
         ({"colour": 1}, "colour"),
     ],
 )
