@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 from hylo_eval.cli.counts import Count
 from hylo_eval.cli.shared_options import run_root_option
 from hylo_eval.cli.terminal import console, printable_line
-from hylo_eval.errors import EvalError
+from hylo_eval.errors import EvalError, cannot_write
 
 if TYPE_CHECKING:
     from hylo_eval.report.discordant import Rival
@@ -57,11 +56,11 @@ def report(**options: Any) -> int:
     from hylo_eval.report.page_content import changed_words
     from hylo_eval.report.run_record import read_run
     from hylo_eval.report.run_summary import summarise_run
-    from hylo_eval.traces.files import write_atomically
     from hylo_eval.traces.finding import find_run
 
     output: Path = options["output"]
-    _check_output(output)
+    if output.suffix not in (".html", ".htm"):
+        raise EvalError(f"a report is an HTML page, not {output.name!r}", fix="-o report.html")
     if len(options["runs"]) == 1 and options["allow"]:
         raise EvalError("--allow changes nothing for one run", fix="leave it out")
     if len(options["runs"]) > MAX_RUNS:
@@ -85,8 +84,7 @@ def report(**options: Any) -> int:
         rivals,
         PageOptions(path=output, max_episodes=options["episodes"], max_bytes=_bytes(options["max_size"])),
     )
-    # Over an earlier page: it is derived, and can be made again.
-    write_atomically(output, page)
+    _write(output, page)
     for document in looks:
         # Only now: a page that could not be made has shown nobody a number.
         keep_record(options["run_root"], document)
@@ -140,18 +138,17 @@ def _compare(
     return difference_sentence(summary), binary_sections(summary)
 
 
-def _check_output(path: Path) -> None:
-    """Refuse where no page can be written before anything is read for it."""
-    if path.suffix not in (".html", ".htm"):
-        raise EvalError(f"a report is an HTML page, not {path.name!r}", fix="-o report.html")
+def _write(path: Path, page: bytes) -> None:
+    """Write over an earlier page: it is derived, and can be made again."""
+    from hylo_eval.traces.files import write_atomically
+
     if path.is_dir():
         raise EvalError(f"{path} is a folder", fix=f"-o {path / 'report.html'}")
-    if not path.parent.is_dir():
-        if path.parent.exists():
-            raise EvalError(f"{path.parent} is a file, so nothing can lie in it", fix="-o report.html")
-        raise EvalError(
-            f"there is no folder {path.parent} to write the page to", fix=f"mkdir -p {shlex.quote(str(path.parent))}"
-        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(f"the folder {path.parent}", error) from error
+    write_atomically(path, page)
 
 
 def _bytes(megabytes: float) -> int:

@@ -89,18 +89,6 @@ def test_a_page_is_html(hylo: Any, report: Any, tmp_path: Path) -> None:
     assert "report.pdf" in done.err
 
 
-def test_a_page_goes_into_a_folder_that_is_there(hylo: Any, report: Any, tmp_path: Path) -> None:
-    """Nothing is made of a mistyped path; the command that makes the folder is the fix."""
-    missing = tmp_path / "no where"
-    done = hylo("report", "a", "-o", missing / "report.html", "--run-root", tmp_path)
-    assert done.code == 2
-    assert f"mkdir -p '{missing}'" in done.err.replace("\n", "")
-    assert not missing.exists()
-    file = tmp_path / "a" / "manifest.json"
-    done = hylo("report", "a", "-o", file / "report.html", "--run-root", tmp_path)
-    assert (done.code, "is a file" in done.err) == (2, True)
-
-
 def test_a_trace_that_was_changed_is_named_and_not_believed(report: Any, tmp_path: Path) -> None:
     """Before everything else on the page, on the terminal, with the digests; the headline is of the others alone."""
     path = edit_trace(tmp_path / "a", "unit/task#0", lambda text: text.replace('"success":true', '"success":false'))
