@@ -15,9 +15,8 @@ from hylo_eval.exchange.inspect_robots_frames import write_frames
 from hylo_eval.exchange.inspect_robots_import import read_inspect_robots
 from hylo_eval.exchange.outline import EpisodeOutline
 from hylo_eval.exchange.source import load_source
-from hylo_eval.traces.layout import RunFolder
 from tests.hylo_eval.evallog.logs import build, golden, sample
-from tests.runs import unit, write_run
+from tests.pictures import write_picture_run
 
 READ = """
 import json, sys
@@ -80,24 +79,14 @@ def test_their_inspect_view_and_summarize_open_it(peer_python: Path, exported: P
 
 @pytest.mark.peer
 def test_their_viewer_shows_frames_of_our_videos(peer_python: Path, tmp_path: Path) -> None:
-    """Of a red video, by each frame that was written; the page holds pictures."""
-    av = pytest.importorskip("av")
-    run = write_run(tmp_path, "run", bench=unit(1)).run.path
-    (run / "videos").mkdir()
-    stem = next((run / "episodes").glob("*.jsonl")).stem
-    with av.open(str(run / "videos" / f"{stem}.front.mp4"), "w") as container:
-        stream = container.add_stream("mpeg4", rate=10)
-        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-        for _ in range(11):
-            red = np.zeros((48, 64, 3), np.uint8)
-            red[..., 0] = 255
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(red, format="rgb24")))
-        container.mux(stream.encode())
-    source = load_source(RunFolder(run))
+    """Of a recorded video, evenly spaced from the first frame to the last; the page holds pictures."""
+    pytest.importorskip("av")
+    source = load_source(write_picture_run(tmp_path, "run", count=1).run)
     shown = write_frames(source, tmp_path / "frames" / "out")
     frames = sorted((tmp_path / "frames" / "out").iterdir())
     assert len(frames) == 8
-    assert np.load(frames[0])[24, 32] == pytest.approx([255, 0, 0], abs=12)
+    for frame, colour in ((frames[0], [0, 0, 128]), (frames[-1], [0, 200, 128])):
+        assert np.load(frame)[16, 24] == pytest.approx(colour, abs=12)
     path = tmp_path / "out.json"
     path.write_bytes(encode_inspect_robots(source.log, transcripts=shown, frames_dir="frames/out"))
     viewed = ask(peer_python, "view", path, "--out", tmp_path / "page.html")
