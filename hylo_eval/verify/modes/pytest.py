@@ -252,15 +252,7 @@ def _startup_failure(
     if not suite.workspace.is_dir():
         return zero("no_workspace", passed=0, total=0)
     if blamed and suite.is_healthy():
-        return zero(
-            "startup_error",
-            category="agent",
-            exit_code=completed.exit_code,
-            output=_output(completed),
-            files=blamed,
-            passed=0,
-            total=0,
-        )
+        return _charged("startup_error", completed, blamed, passed=0, total=0)
     _refuse_missing_dependencies(suite, paths, failures)
     raise GradingInfraError(
         f"pytest wrote no report and ended with exit code {completed.exit_code}", output=_output(completed)
@@ -280,13 +272,7 @@ def _collection_failure(suite: _Suite, paths: tuple[str, ...], completed: Comple
             "pytest could not collect tests because of code that is not the candidate's",
             output=_output(completed),
         )
-    return zero(
-        "collection_error",
-        category="agent",
-        exit_code=completed.exit_code,
-        output=_output(completed),
-        files=blamed,
-    )
+    return _charged("collection_error", completed, blamed)
 
 
 def _early_end(suite: _Suite, completed: Completed, failures: tuple[Failure, ...]) -> Reward:
@@ -294,15 +280,13 @@ def _early_end(suite: _Suite, completed: Completed, failures: tuple[Failure, ...
     blamed = suite.attribution.candidate_files([failure for failure in failures if failure.node_id is None])
     if not blamed:
         raise GradingInfraError("pytest was ended early by code that is not the candidate's", output=_output(completed))
-    return zero(
-        "ended_early",
-        category="agent",
-        exit_code=completed.exit_code,
-        output=_output(completed),
-        files=blamed,
-        passed=0,
-        total=0,
-    )
+    return _charged("ended_early", completed, blamed, passed=0, total=0)
+
+
+def _charged(reason: str, completed: Completed, files: list[str], **counts: int) -> Reward:
+    """The zero of a session that files of the candidate kept from its tests."""
+    output = _output(completed)
+    return zero(reason, category="agent", exit_code=completed.exit_code, output=output, files=files, **counts)
 
 
 def _refuse_missing_dependencies(suite: _Suite, paths: tuple[str, ...], failures: tuple[Failure, ...]) -> None:
