@@ -70,7 +70,7 @@ class NoiseFloor:
             ContractError: There are no pairs.
         """
         shares = (self.discordant_rate, self.discordant_interval.high)
-        effect, high = (noise_reach(compared_pairs, discordant=share, alpha=self.alpha) for share in shares)
+        effect, high = _reaches(compared_pairs, shares, self.alpha)
         return attrs.evolve(self, compared_pairs=compared_pairs, effect=effect, effect_high=high)
 
     def standing(self, difference: float) -> Standing:
@@ -140,6 +140,15 @@ def noise_floor(table: PairTable, *, alpha: float = 0.05) -> NoiseFloor:
     )
 
 
+def _reaches(compared_pairs: int, shares: tuple[float, float], alpha: float) -> tuple[float, float]:
+    """What noise reaches at a share of discordant pairs and at the upper end of its interval.
+
+    One discordant pair more may reach a step less, as their lead is even or odd with them; the upper end reaches no less.
+    """
+    effect, high = (noise_reach(compared_pairs, discordant=share, alpha=alpha) for share in shares)
+    return effect, max(effect, high)
+
+
 def measured_floor(
     n_pairs: int, discordant: int, *, compared_pairs: int, alpha: float, two_sided_p: float = 1.0
 ) -> NoiseFloor:
@@ -166,14 +175,15 @@ def measured_floor(
         level=_LEVEL,
         method="clopper-pearson",
     )
+    effect, effect_high = _reaches(compared_pairs, (share, interval.high), alpha)
     return NoiseFloor(
         n_pairs=n_pairs,
         discordant=discordant,
         discordant_rate=share,
         discordant_interval=interval,
         compared_pairs=compared_pairs,
-        effect=noise_reach(compared_pairs, discordant=share, alpha=alpha),
-        effect_high=noise_reach(compared_pairs, discordant=interval.high, alpha=alpha),
+        effect=effect,
+        effect_high=effect_high,
         alpha=alpha,
         two_sided_p=two_sided_p,
     )

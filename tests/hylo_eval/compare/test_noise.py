@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hylo_core.errors import ContractError
@@ -61,6 +61,7 @@ def test_the_interval_is_the_exact_one() -> None:
 
 
 @given(st.integers(5, 300), st.integers(0, 300), st.integers(1, 400))
+@example(263, 262, 304)
 def test_the_upper_end_reaches_as_far_at_least(n_pairs: int, discordant: int, compared: int) -> None:
     """And a difference is within the floor, unsettled or above it, in that order."""
     floor = measured_floor(n_pairs, min(discordant, n_pairs), compared_pairs=compared, alpha=0.05)
