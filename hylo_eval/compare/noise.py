@@ -143,7 +143,7 @@ def noise_floor(table: PairTable, *, alpha: float = 0.05) -> NoiseFloor:
 def _reaches(compared_pairs: int, shares: tuple[float, float], alpha: float) -> tuple[float, float]:
     """What noise reaches at a share of discordant pairs and at the upper end of its interval.
 
-    One discordant pair more may reach a step less, as their lead is even or odd with them; the upper end reaches no less.
+    One discordant pair more may reach a step less, as a lead is even or odd with their number; the end reaches no less.
     """
     effect, high = (noise_reach(compared_pairs, discordant=share, alpha=alpha) for share in shares)
     return effect, max(effect, high)
