@@ -8,6 +8,7 @@ no attribute, index, conversion or format, so filling one never runs code.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from hylo_core.errors import ContractError
@@ -118,7 +119,8 @@ def _tokens(template: str) -> list[object]:
     return tokens
 
 
-def _literals(template: str) -> tuple[list[str], list[int]]:
+@lru_cache(maxsize=256)  # asked at every reset of a task
+def _literals(template: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The literal texts around the fields, and how many fields stand between each two: adjacent fields are one gap."""
     literals, gaps = [""], list[int]()
     position = 0
@@ -133,4 +135,4 @@ def _literals(template: str) -> tuple[list[str], list[int]]:
             gaps.append(1)
             literals.append("")
     literals[-1] += template[position:]
-    return literals, gaps
+    return tuple(literals), tuple(gaps)

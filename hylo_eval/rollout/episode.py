@@ -45,7 +45,7 @@ from hylo_eval.rollout.signals import (
     success_of,
     text_of,
 )
-from hylo_eval.rollout.start import agent_seed, describe_start, now
+from hylo_eval.rollout.start import describe_start, now, seed_of_agent
 from hylo_eval.safety.protocol import begin_filters
 from hylo_eval.traces.writer import VIDEOS, TraceWriter
 
@@ -153,7 +153,7 @@ class _Episode:
         self.clock = clock
         self.stop = stop
         self.frames = frames
-        self.replicate = replicate
+        self.agent_seed = seed_of_agent(instance, replicate)
         self.phase = "reset"
         self.steps = 0
         self.disagreements = 0
@@ -217,7 +217,7 @@ class _Episode:
             self.layouts,
             benchmark=benchmark,
             attempt=attempt,
-            replicate=self.replicate,
+            agent_seed=self.agent_seed,
         )
 
     def _start_failed(self, benchmark: BenchmarkRef, attempt: int) -> None:
@@ -285,7 +285,7 @@ class _Episode:
         env_spec = spec_of(self.env)
         begin_filters(self.safety, env_spec, self.env.action_space)
         self.phase = "open"
-        self.session = self.agent.open_episode(self.instance, instruction, agent_seed(self.instance, self.replicate))
+        self.session = self.agent.open_episode(self.instance, instruction, self.agent_seed)
         return self.session
 
     def _loop(

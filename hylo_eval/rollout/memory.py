@@ -13,7 +13,7 @@ _ENOUGH_BYTES: Final = 256
 def resident_bytes() -> int | None:
     """Resident memory of this process; None where the system does not say (only Linux does, see proc(5))."""
     try:
-        # Plain calls: it is read twice an episode.
+        # Plain calls: it is read at the end of every episode.
         descriptor = os.open(_STATM, os.O_RDONLY | os.O_CLOEXEC)
         try:
             return int(os.read(descriptor, _ENOUGH_BYTES).split()[1]) * _PAGE_BYTES

@@ -27,7 +27,7 @@ def describe_start(
     *,
     benchmark: BenchmarkRef,
     attempt: int,
-    replicate: int = 1,
+    agent_seed: int,
 ) -> EpisodeStart:
     """The start event of an episode; ``env`` is None where none could be made."""
     return EpisodeStart(
@@ -40,7 +40,7 @@ def describe_start(
         action=action_layout(getattr(env, "action_space", None)),
         versions=versions_of(env),
         renderer=renderer_of(env),
-        seeds={"env": instance.seed, "agent": agent_seed(instance, replicate)},
+        seeds={"env": instance.seed, "agent": agent_seed},
         volatile={
             "episode_id": episode_id(instance.key, attempt),
             "attempt": attempt,
@@ -51,7 +51,7 @@ def describe_start(
     )
 
 
-def agent_seed(instance: TaskInstance, replicate: int = 1) -> int:
+def seed_of_agent(instance: TaskInstance, replicate: int = 1) -> int:
     """The seed for every random number of the agent in this episode.
 
     Args:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,6 +53,26 @@ def vla_eval_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fieldtrial_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An interpreter with fieldtrial."""
     return python_with("HYLO_PEER_FIELDTRIAL", tmp_path_factory.mktemp("fieldtrial"))
+
+
+FORGOTTEN_SECONDS = 600.0
+"""After so long no filesystem cares any more that a file was removed."""
+
+
+@pytest.fixture
+def unworn_folder(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """An empty folder beside whose files none were removed lately, in pytest's cache; it is removed by a later run.
+
+    An ext4 without a journal looks again at every inode of a block group that was freed in the last minutes, each time
+    that it makes a file there. Where thousands of tests have just removed theirs, which is where ``tmp_path`` is, making
+    a file takes up to ten times as long: nothing that a folder of runs ever sees, and a database of one file does not.
+    """
+    cache: pytest.Cache = request.config.cache  # pyright: ignore[reportAttributeAccessIssue] - None without its plugin
+    parent = cache.mkdir("unworn")
+    yield Path(tempfile.mkdtemp(dir=parent))
+    for left in parent.iterdir():
+        if time.time() - left.stat().st_mtime > FORGOTTEN_SECONDS:
+            shutil.rmtree(left)
 
 
 @pytest.fixture

@@ -20,9 +20,10 @@ from hylo_eval.queue import Outcome, RunQueue
 
 HERE = Path(__file__).parent
 EPISODES = 2000
-TURNS, MORE_TURNS = 3, 2
+TURNS, MORE_TURNS = 3, 4
 TIMES_VLA_EVAL = 5.0
 TIMES_INSPECT_ROBOTS = 1.5
+TRACE_BYTES = 1500
 COMMAND_EPISODES = 200
 """Of inspect-robots' command, whose time grows with their square: more of them would be slower still."""
 
@@ -77,9 +78,21 @@ def our_run(folder: Path, name: str, *arguments: str) -> Ours:
     return Ours(rate, EPISODES / seconds, outcomes)
 
 
-def output(*command: object) -> dict[str, float]:
-    """The JSON that a peer's side prints on its last line."""
-    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+def bare_files(folder: Path) -> float:
+    """Files a second of this disk: written and renamed as a trace is, by a loop that does nothing else."""
+    folder.mkdir()
+    begun = time.perf_counter()
+    for number in range(EPISODES):
+        partial = folder / f"{number}.partial"
+        partial.write_bytes(b"x" * TRACE_BYTES)
+        partial.rename(folder / f"{number}.jsonl")
+    return EPISODES / (time.perf_counter() - begun)
+
+
+def output(*command: object, folder: Path | None = None) -> dict[str, float]:
+    """The JSON that a peer's side prints on its last line; what it writes goes to the folder."""
+    env = {**os.environ} if folder is None else {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True, env=env)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -92,13 +105,14 @@ class Turn:
     without: float
     inspect_robots: float
     in_memory: float
+    disk: float
 
 
 @pytest.mark.peer
 @pytest.mark.slow
 @pytest.mark.parametrize("peer_script", ["inspect_robots_runner.py"], indirect=True)
 def test_one_step_episodes_beside_two_peers(
-    vla_eval_python: Path, peer_python: Path, peer_script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    vla_eval_python: Path, peer_python: Path, peer_script: Path, unworn_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """2,000 episodes of one step: the medians of ratios over turns. A first round that misses a bound is continued.
 
@@ -107,8 +121,9 @@ def test_one_step_episodes_beside_two_peers(
     every commit; without its database it keeps nothing that survives a kill. inspect-robots' command writes its live log
     anew after every episode; its ``eval`` keeps everything in memory and writes one log at the end, so a kill loses all of
     it: printed, and not what durable traces are held against. The disk is a part of the first ratio; our own run that waits
-    for it stands beside.
+    for it stands beside, and what it does for a bare loop. All write to one folder.
     """
+    folder = unworn_folder
     turns: list[Turn] = []
 
     def median(ratio: str) -> float:
@@ -120,29 +135,42 @@ def test_one_step_episodes_beside_two_peers(
 
     for wanted in (TURNS, TURNS + MORE_TURNS):
         while len(turns) < wanted:
-            ours = our_run(tmp_path, f"turn{len(turns)}")
-            theirs = output(vla_eval_python, HERE / "vla_eval_one_step.py", EPISODES)
-            third = output(peer_python, peer_script, COMMAND_EPISODES, 1, "cli-default")["steps_per_s"]
-            fourth = output(peer_python, peer_script, EPISODES, 1, "json")["steps_per_s"]
-            turns.append(Turn(ours, theirs["database"], theirs["none"], third, fourth))
+            disk = bare_files(folder / f"bare{len(turns)}")
+            ours = our_run(folder, f"turn{len(turns)}")
+            theirs = output(vla_eval_python, HERE / "vla_eval_one_step.py", EPISODES, folder=folder)
+            third = output(peer_python, peer_script, COMMAND_EPISODES, 1, "cli-default", folder=folder)
+            fourth = output(peer_python, peer_script, EPISODES, 1, "json", folder=folder)
+            rates = third["steps_per_s"], fourth["steps_per_s"]
+            turns.append(Turn(ours, theirs["database"], theirs["none"], *rates, disk))
         if median("vla") >= TIMES_VLA_EVAL and median("inspect") >= TIMES_INSPECT_ROBOTS:
             break
     for outcome in turns[0].ours.outcomes:
-        trace = read_trace(tmp_path / "turn0" / outcome.trace)
+        trace = read_trace(folder / "turn0" / outcome.trace)
         assert (trace.trace_sha256, trace.behaviour_sha256) == (outcome.trace_sha256, outcome.behaviour_sha256)
-    fsync = our_run(tmp_path, "fsync", "--fsync")
+    fsync = our_run(folder, "fsync", "--fsync")
     assert [item.behaviour_sha256 for item in fsync.outcomes] == [
         item.behaviour_sha256 for item in turns[0].ours.outcomes
     ]
     with capsys.disabled():
-        heads = ("ours", "whole run", "vla-eval", "no database", "ratio", "inspect-r.", "ratio", "in memory", "ratio")
+        heads = (
+            "ours",
+            "whole run",
+            "vla-eval",
+            "no database",
+            "ratio",
+            "inspect-r.",
+            "ratio",
+            "in memory",
+            "ratio",
+            "disk",
+        )
         print(f"\n{'episodes a second':<20}" + "".join(f"{head:>13}" for head in heads))
         for number, turn in enumerate(turns, 1):
             ours = turn.ours
             print(
                 f"{f'turn {number}':<20}{ours.rate:>13.0f}{ours.whole:>13.0f}{turn.with_database:>13.0f}{turn.without:>13.0f}"
                 f"{ours.rate / turn.with_database:>13.1f}{turn.inspect_robots:>13.0f}{ours.rate / turn.inspect_robots:>13.1f}"
-                f"{turn.in_memory:>13.0f}{ours.rate / turn.in_memory:>13.2f}"
+                f"{turn.in_memory:>13.0f}{ours.rate / turn.in_memory:>13.2f}{turn.disk:>13.0f}"
             )
         print(f"{'ours with --fsync':<20}{fsync.rate:>13.0f}{fsync.whole:>13.0f}")
         print(f"{'medians':<20}{'':>52}{median('vla'):>13.1f}{'':>13}{median('inspect'):>13.1f}")

@@ -18,7 +18,7 @@ from hylo_eval.evaluation.phases import blame_for_breach
 from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.queue import Outcome, Result
-from hylo_eval.rollout.start import agent_seed, now
+from hylo_eval.rollout.start import now, seed_of_agent
 from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
 from hylo_eval.traces.reader import read_trace
 from hylo_eval.traces.salvage import finish_for_lost_process
@@ -134,7 +134,7 @@ class LostEpisodes:
             agent_spec=setup.agent_spec,
             versions=setup.versions,
             renderer=setup.renderer,
-            seeds={"env": instance.seed, "agent": agent_seed(instance, self.setup.replicate)},
+            seeds={"env": instance.seed, "agent": seed_of_agent(instance, setup.replicate)},
             volatile={
                 "episode_id": episode_id(instance.key, attempt),
                 "attempt": attempt,

@@ -43,7 +43,6 @@ from hylo_eval.evaluation.stopping import StopRequest
 from hylo_eval.evaluation.worker import MadeWorker, Worker, make_worker
 from hylo_eval.evaluation.workers.events import DISTURBED
 from hylo_eval.interpreters.own import hylo_version, source_digest
-from hylo_eval.rollout.memory import resident_bytes
 from hylo_eval.video.recorder import VideoRecorder, make_recorder
 
 EVENTS_VARIABLE: Final = "HYLO_WORKER_EVENTS"
@@ -188,7 +187,7 @@ class _Process:
                 "number": command["number"],
                 "attempt": command["attempt"],
                 "outcome": outcome_of(result, instance, worker.run, started_at, time.monotonic() - began),
-                "resident_bytes": resident_bytes(),
+                "resident_bytes": result.end.volatile.get("resident_bytes"),
                 "videos": None if worker.video is None else attrs.asdict(worker.video.take_tally()),
             }
         )
