@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
-from hylo_core.contract import Contract, boolean, check_integer, describe, instance_of, integer, sequence_of, text
+from hylo_core.contract import (
+    Contract,
+    boolean,
+    check_integer,
+    contracts_of,
+    describe,
+    instance_of,
+    integer,
+    mapping_of,
+    sequence_of,
+    text,
+)
 from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping
 from hylo_core.seeds import SEED_LIMIT
@@ -15,56 +26,26 @@ from hylo_core.task import TaskInstance, TaskSpec, check_seed
 from hylo_core.verifier import VerifierRef
 
 
-def _splits(value: object) -> FrozenMapping[tuple[int, ...]]:
-    if not isinstance(value, Mapping):
-        raise ContractError(f"must be a mapping from split names to seeds, not {describe(value)}", path="splits")
-    frozen: dict[str, tuple[int, ...]] = {}
-    for name, seeds in cast("Mapping[Any, Any]", value).items():
-        if not isinstance(name, str) or not name:
-            raise ContractError(f"has the key {name!r}; the name of a split is text", path="splits")
-        path = f"splits.{name}"
-
-        def check(seed: Any, seed_path: str) -> None:
-            check_integer(seed, seed_path, minimum=0, below=SEED_LIMIT)
-
-        frozen[name] = sequence_of(path, check)(seeds)
-        if not frozen[name]:
-            raise ContractError("has no seeds", path=path)
-    if not frozen:
-        raise ContractError("must have at least one split", path="splits")
-    return FrozenMapping(frozen)
+def _seeds(value: Any, path: str) -> tuple[int, ...]:
+    seeds = sequence_of(path, _check_seed_range)(value)
+    if not seeds:
+        raise ContractError("has no seeds", path=path)
+    return seeds
 
 
-def _text_mapping(path: str) -> Any:
-    def convert(value: object) -> FrozenMapping[str]:
-        if not isinstance(value, Mapping):
-            raise ContractError(f"must be a mapping, not {describe(value)}", path=path)
-        members = cast("Mapping[Any, Any]", value)
-        for key, item in members.items():
-            if not isinstance(key, str):
-                raise ContractError(f"has the key {key!r}; keys are text", path=path)
-            if not isinstance(item, str):
-                raise ContractError(f"must be text, not {describe(item)}", path=f"{path}.{key}")
-        return FrozenMapping(members)
-
-    return convert
+def _check_seed_range(seed: Any, path: str) -> None:
+    check_integer(seed, path, minimum=0, below=SEED_LIMIT)
 
 
-def _step_overrides(value: object) -> FrozenMapping[int]:
-    if not isinstance(value, Mapping):
-        raise ContractError(f"must be a mapping from task ids to steps, not {describe(value)}", path="max_steps")
-    members = cast("Mapping[Any, Any]", value)
-    for key, steps in members.items():
-        check_integer(steps, f"max_steps.{key}", minimum=1)
-    return FrozenMapping(members)
+def _text(value: Any, path: str) -> str:
+    if not isinstance(value, str):
+        raise ContractError(f"must be text, not {describe(value)}", path=path)
+    return value
 
 
-def _tasks(value: object) -> tuple[TaskSpec, ...]:
-    def check(task: Any, path: str) -> None:
-        if not isinstance(task, TaskSpec):
-            raise ContractError(f"must be a TaskSpec, not {describe(task)}", path=path)
-
-    return sequence_of("tasks", check)(value)
+def _steps(value: Any, path: str) -> int:
+    check_integer(value, path, minimum=1)
+    return value
 
 
 @attrs.frozen(kw_only=True)
@@ -86,15 +67,23 @@ class Benchmark(Contract):
 
     id: str = attrs.field(validator=text(empty=False))
     version: str = attrs.field(validator=text(empty=False))
-    tasks: tuple[TaskSpec, ...] = attrs.field(converter=_tasks)
-    splits: Mapping[str, tuple[int, ...]] = attrs.field(converter=_splits)
+    tasks: tuple[TaskSpec, ...] = attrs.field(converter=contracts_of("tasks", TaskSpec))
+    splits: Mapping[str, tuple[int, ...]] = attrs.field(
+        converter=mapping_of("splits", _seeds, what="a mapping from split names to seeds")
+    )
     requires_privileged: bool = attrs.field(default=False, validator=boolean)
-    metadata: Mapping[str, str] = attrs.field(factory=FrozenMapping[str], converter=_text_mapping("metadata"))
+    metadata: Mapping[str, str] = attrs.field(factory=FrozenMapping[str], converter=mapping_of("metadata", _text))
     episodes_per_task: int | None = attrs.field(default=None, validator=integer(minimum=1, optional=True))
-    max_steps: Mapping[str, int] = attrs.field(factory=FrozenMapping[int], converter=_step_overrides)
+    max_steps: Mapping[str, int] = attrs.field(
+        factory=FrozenMapping[int], converter=mapping_of("max_steps", _steps, what="a mapping from task ids to steps")
+    )
     verifier: VerifierRef | None = attrs.field(default=None, validator=instance_of(VerifierRef, optional=True))
 
     def __attrs_post_init__(self) -> None:
+        if not self.splits:
+            raise ContractError("must have at least one split", path="splits")
+        if "" in self.splits:
+            raise ContractError("has a split without a name", path="splits")
         if not self.tasks:
             raise ContractError("must hold at least one task", path="tasks")
         self._check_unique_ids()

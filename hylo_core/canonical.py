@@ -38,7 +38,7 @@ def check_json(value: Any, path: str = "", depth: int = 0) -> None:  # noqa: C90
         case None | bool():
             return
         case str():
-            _check_text(value, path)
+            check_text(value, path)
         case int():
             if abs(value) > MAX_SAFE_INTEGER:
                 raise ContractError(
@@ -81,6 +81,18 @@ def _is_plain(value: object) -> bool:
 def is_flat(members: Mapping[Any, Any]) -> bool:
     """Whether a mapping certainly is JSON and holds leaves alone; the cheap question before :func:`check_json`."""
     return all(type(key) is str and key.isascii() and _is_plain(item) for key, item in members.items())
+
+
+def check_text(text: str, path: str) -> None:
+    """Refuse text that UTF-8 cannot encode.
+
+    Raises:
+        ContractError: It holds a lone surrogate.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ContractError("holds a lone surrogate, which UTF-8 cannot encode", path=path) from error
 
 
 def canonical_json(value: Any) -> bytes:
@@ -127,14 +139,7 @@ def join(path: str, key: str) -> str:
 def _check_key(key: object, path: str) -> None:
     if not isinstance(key, str):
         raise ContractError(f"has the key {key!r} of type {type(key).__name__}; keys are text", path=path)
-    _check_text(key, path)
-
-
-def _check_text(text: str, path: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ContractError("holds a lone surrogate, which UTF-8 cannot encode", path=path) from error
+    check_text(key, path)
 
 
 def _plain(value: Any) -> Any:

@@ -6,13 +6,17 @@ codec reading a file and a line of Python meet the same refusals, each a :class:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import attrs
 
-from hylo_core.canonical import canonical_json, describe, digest
+from hylo_core.canonical import MAX_SAFE_INTEGER, canonical_json, check_text, describe, digest
 from hylo_core.errors import ContractError
+from hylo_core.frozen import FrozenMapping
+
+V = TypeVar("V")
 
 if TYPE_CHECKING:
     Validator = Callable[[Any, attrs.Attribute[Any], Any], None]
@@ -65,7 +69,7 @@ def text(*, empty: bool = True) -> Validator:
             raise ContractError(f"must be text, not {describe(value)}", path=attribute.name)
         if not empty and not value.strip():
             raise ContractError("must not be empty", path=attribute.name)
-        _check_surrogates(value, attribute.name)
+        check_text(value, attribute.name)
 
     return check
 
@@ -88,7 +92,7 @@ def check_integer(value: object, path: str, *, minimum: int | None = None, below
     if (minimum is not None and value < minimum) or (below is not None and value >= below):
         bounds = f"at least {minimum}" if below is None else f"in [{minimum}, {below})"
         raise ContractError(f"must be {bounds}, not {describe(value)}", path=path)
-    if abs(value) >= 2**53:
+    if abs(value) > MAX_SAFE_INTEGER:
         raise ContractError("must be below 2**53, the largest integer JSON readers keep exactly", path=path)
 
 
@@ -100,7 +104,7 @@ def number(*, optional: bool = False, minimum: float | None = None) -> Validator
             return
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ContractError(f"must be a number, not {describe(value)}", path=attribute.name)
-        if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - NaN differs from itself
+        if isinstance(value, float) and not math.isfinite(value):
             raise ContractError(f"must be finite, not {value}", path=attribute.name)
         if minimum is not None and value < minimum:
             raise ContractError(f"must be at least {minimum:g}, not {value:g}", path=attribute.name)
@@ -158,18 +162,44 @@ def texts(path: str) -> Callable[[Any], tuple[str, ...]]:
     def check_item(item: Any, item_path: str) -> None:
         if not isinstance(item, str):
             raise ContractError(f"must be text, not {describe(item)}", path=item_path)
-        _check_surrogates(item, item_path)
+        check_text(item, item_path)
 
     return sequence_of(path, check_item)
+
+
+def contracts_of(path: str, cls: type) -> Callable[[Any], tuple[Any, ...]]:
+    """An attrs converter for a list of contracts of one class."""
+
+    def check_item(item: Any, item_path: str) -> None:
+        if not isinstance(item, cls):
+            raise ContractError(f"must be a {cls.__name__}, not {describe(item)}", path=item_path)
+
+    return sequence_of(path, check_item)
+
+
+def mapping_of(
+    path: str, read_member: Callable[[Any, str], V], *, what: str = "a mapping"
+) -> Callable[[Any], FrozenMapping[V]]:
+    """An attrs converter: a mapping with text keys becomes a frozen one.
+
+    Args:
+        path: The field's name.
+        read_member: From a value and its path to the value that is kept; raises :class:`ContractError` to refuse it.
+        what: What the field is called when it holds something else.
+    """
+
+    def convert(value: object) -> FrozenMapping[V]:
+        if not isinstance(value, Mapping):
+            raise ContractError(f"must be {what}, not {describe(value)}", path=path)
+        members = cast("Mapping[Any, Any]", value)
+        for key in members:
+            if not isinstance(key, str):
+                raise ContractError(f"has the key {key!r}; keys are text", path=path)
+        return FrozenMapping({key: read_member(item, f"{path}.{key}") for key, item in members.items()})
+
+    return convert
 
 
 def integers(path: str) -> Callable[[Any], tuple[int, ...]]:
     """An attrs converter for a list of integers, such as a shape."""
     return sequence_of(path, check_integer)
-
-
-def _check_surrogates(value: str, path: str) -> None:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise ContractError("holds a lone surrogate, which UTF-8 cannot encode", path=path) from error

@@ -6,33 +6,24 @@ A known value on one side that differs from a known value on the other is a mism
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
 from hylo_core.contract import (
     Contract,
     boolean,
-    describe,
+    contracts_of,
     instance_of,
     integer,
     integers,
     number,
     one_of,
-    sequence_of,
     text,
 )
 from hylo_core.errors import ContractError
 
 UNKNOWN = "unknown"
-
-
-def _contracts(path: str, cls: type) -> Any:
-    def check(item: Any, item_path: str) -> None:
-        if not isinstance(item, cls):
-            raise ContractError(f"must be a {cls.__name__}, not {describe(item)}", path=item_path)
-
-    return sequence_of(path, check)
 
 
 @attrs.frozen(kw_only=True)
@@ -156,11 +147,11 @@ class EnvSpec(Contract):
         success_source: What decides ``info["success"]``.
     """
 
-    action: tuple[ActionSlice, ...] = attrs.field(default=(), converter=_contracts("action", ActionSlice))
+    action: tuple[ActionSlice, ...] = attrs.field(default=(), converter=contracts_of("action", ActionSlice))
     control_hz: float | None = attrs.field(default=None, validator=number(optional=True, minimum=0))
     step_seconds: float | None = attrs.field(default=None, validator=number(optional=True, minimum=0))
-    cameras: tuple[CameraSpec, ...] = attrs.field(default=(), converter=_contracts("cameras", CameraSpec))
-    state: tuple[StateSpec, ...] = attrs.field(default=(), converter=_contracts("state", StateSpec))
+    cameras: tuple[CameraSpec, ...] = attrs.field(default=(), converter=contracts_of("cameras", CameraSpec))
+    state: tuple[StateSpec, ...] = attrs.field(default=(), converter=contracts_of("state", StateSpec))
     instruction_source: str = attrs.field(default=UNKNOWN, validator=text(empty=False))
     success_source: str = attrs.field(default=UNKNOWN, validator=text(empty=False))
 
@@ -193,10 +184,10 @@ class AgentSpec(Contract):
 
     chunk_length: int = attrs.field(default=1, validator=integer(minimum=1))
     replan: int = attrs.field(default=1, validator=integer(minimum=1))
-    action: tuple[ActionSlice, ...] = attrs.field(default=(), converter=_contracts("action", ActionSlice))
+    action: tuple[ActionSlice, ...] = attrs.field(default=(), converter=contracts_of("action", ActionSlice))
     control_hz: float | None = attrs.field(default=None, validator=number(optional=True, minimum=0))
-    cameras: tuple[CameraSpec, ...] = attrs.field(default=(), converter=_contracts("cameras", CameraSpec))
-    state: tuple[StateSpec, ...] = attrs.field(default=(), converter=_contracts("state", StateSpec))
+    cameras: tuple[CameraSpec, ...] = attrs.field(default=(), converter=contracts_of("cameras", CameraSpec))
+    state: tuple[StateSpec, ...] = attrs.field(default=(), converter=contracts_of("state", StateSpec))
     image_preparation: ImagePreparation | None = attrs.field(
         default=None, validator=instance_of(ImagePreparation, optional=True)
     )

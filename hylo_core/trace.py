@@ -35,7 +35,7 @@ from hylo_core.task import TaskInstance
 if TYPE_CHECKING:
     from attrs import frozen
 else:
-    # Frozen to the type checker alone: at run time freezing makes building a step five times as dear.
+    # Frozen for the type checker only: an attrs class that is frozen at run time takes five times as long to build.
     from attrs import define as frozen
 
 Numbers: TypeAlias = Any
@@ -97,7 +97,14 @@ class AgentInfo(Contract):
 
 @attrs.frozen(kw_only=True)
 class BenchmarkRef(Record):
-    """The benchmark an episode belongs to, by digest."""
+    """The benchmark an episode belongs to.
+
+    Attributes:
+        id: The benchmark's id.
+        version: The benchmark's version.
+        digest: ``sha256:<hex>`` of the benchmark's contract.
+        split: The split that the episode's seed is from.
+    """
 
     id: str = attrs.field(validator=text(empty=False))
     version: str = attrs.field(validator=text(empty=False))
@@ -107,7 +114,13 @@ class BenchmarkRef(Record):
 
 @attrs.frozen(kw_only=True)
 class ArrayLayout(Record):
-    """Shape and dtype of an observation or of the action; ``dtype`` is ``text`` where it is text."""
+    """What one observation, or the action, looks like.
+
+    Attributes:
+        shape: Of the array; empty for a scalar and for text.
+        dtype: numpy's name of the dtype, such as ``float64``; ``text`` for text, ``unknown`` where there is no
+            action space to ask.
+    """
 
     shape: tuple[int, ...] = attrs.field(default=(), converter=integers("shape"))
     dtype: str = attrs.field(default="float64", validator=text(empty=False))
@@ -193,7 +206,8 @@ class StepEvent:
         success: ``info["success"]`` after the action.
         observation: Low-dimensional observations after the action.
         images: Digest of every picture the agent is about to see.
-        goal: Whether each conjunct of the goal holds, where the environment says so.
+        goal: Whether each conjunct of the goal holds after the action, in the predicate's order; None where the
+            environment does not say.
         disagreement: Whether our evaluation of the goal and the simulator's own check differ.
         volatile: ``act_seconds`` (with inference), ``transport_seconds``, ``step_seconds``, ``reply``.
     """
@@ -217,7 +231,18 @@ class StepEvent:
 
 @attrs.frozen
 class SafetyEvent:
-    """A safety filter changed or stopped an action; the step of the same index follows, unless it was stopped."""
+    """A safety filter changed an action, or stopped the episode in front of it.
+
+    The step of the same index follows, unless the episode was stopped.
+
+    Attributes:
+        index: The step the action was for, from 0.
+        filter: The filter's name.
+        reason: Why it intervened, in words.
+        proposed: The action the filter was given, shape (action_size,).
+        applied: The action it returned, of the same shape; None where it stopped the episode.
+        abort: Whether it stopped the episode.
+    """
 
     type: ClassVar[str] = "safety"
 
@@ -306,9 +331,6 @@ class GradeEvent(Record):
     metadata: Mapping[str, Any] = _mapping("metadata")
     prev_sha256: str = attrs.field(default="", validator=text())
     volatile: Mapping[str, Any] = _volatile()
-
-
-TraceEvent: TypeAlias = EpisodeStart | ResetEvent | StepEvent | SafetyEvent | ErrorEvent | EpisodeEnd | GradeEvent
 
 
 @attrs.frozen(kw_only=True)

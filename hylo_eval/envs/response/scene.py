@@ -13,6 +13,7 @@ import attrs
 from hylo_core.contract import (
     Contract,
     check_integer,
+    contracts_of,
     describe,
     instance_of,
     integer,
@@ -49,7 +50,6 @@ ASKS = (
 
 MAX_SIDE_PX = 2048
 """Largest width or height of a picture."""
-_LINES = ("pencil", "cord")
 
 
 def _points(value: object) -> tuple[Point, ...]:
@@ -124,14 +124,6 @@ def mug_handle_reach(size: int) -> int:
     return size * 3 // 5
 
 
-def _contracts(path: str, cls: type) -> Any:
-    def check(item: Any, item_path: str) -> None:
-        if not isinstance(item, cls):
-            raise ContractError(f"must be a {cls.__name__}, not {describe(item)}", path=item_path)
-
-    return sequence_of(path, check)
-
-
 @attrs.frozen(kw_only=True)
 class Question(Contract):
     """What is asked about a scene.
@@ -161,7 +153,7 @@ class Scene(Contract):
 
     width: int = attrs.field(validator=integer(minimum=16, below=MAX_SIDE_PX + 1))
     height: int = attrs.field(validator=integer(minimum=16, below=MAX_SIDE_PX + 1))
-    things: tuple[Thing, ...] = attrs.field(converter=_contracts("things", Thing))
+    things: tuple[Thing, ...] = attrs.field(converter=contracts_of("things", Thing))
     question: Question = attrs.field(validator=instance_of(Question))
     name: str = attrs.field(default="", validator=text())
 
