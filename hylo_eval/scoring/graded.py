@@ -14,8 +14,7 @@ from hylo_eval.scoring.outcome import (
     NOT_APPLICABLE,
     NOT_GRADED,
     REASONS,
-    abstention,
-    failure,
+    decided,
 )
 
 ONE_HALF: Final = 0.5
@@ -53,12 +52,9 @@ class GradedSuccess:
 
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Read the grades."""
-        abstained = abstention(trace)
-        if abstained is not None:
-            return abstained
-        failed = failure(trace)
-        if failed:
-            return Score(0.0, failed)
+        score = decided(trace)
+        if score is not None:
+            return score
         latest = {name: event for name, event in latest_grades(trace).items() if self._grader in ("", name)}
         if not latest:
             return Score.abstain(NOT_GRADED, REASONS[NOT_GRADED])

@@ -92,6 +92,18 @@ def abstention(trace: EpisodeTrace) -> Score | None:
     return None if reason is None else Score.abstain(reason, REASONS[reason])
 
 
+def decided(trace: EpisodeTrace) -> Score | None:
+    """The score that the episode's end decides, whatever its steps say; None when the steps decide.
+
+    An abstention where there is no behaviour to score, 0 where the behaviour is a failure (:func:`failure`).
+    """
+    abstained = abstention(trace)
+    if abstained is not None:
+        return abstained
+    reason = failure(trace)
+    return Score(0.0, reason) if reason else None
+
+
 def failure(trace: EpisodeTrace) -> str:
     """Why a scored episode is a failure whatever its steps say; empty when its steps decide."""
     if trace.status is EpisodeStatus.SAFETY_ABORT:

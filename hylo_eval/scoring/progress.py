@@ -8,7 +8,7 @@ from hylo_core.score import Score
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeTrace
 from hylo_eval.errors import EvalError
-from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, NOT_RECORDED, REASONS, abstention, failure
+from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, NOT_RECORDED, REASONS, decided
 
 
 class ProgressBest:
@@ -22,9 +22,9 @@ class ProgressBest:
 
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Read the steps' own goal."""
-        decided = abstention(trace) or _failed(trace)
-        if decided is not None:
-            return decided
+        score = decided(trace)
+        if score is not None:
+            return score
         shares = [(share(goal), -index) for index, goal in enumerate(trace.column("goal")) if goal]
         if not shares:
             return Score.abstain(NOT_RECORDED, REASONS[NOT_RECORDED])
@@ -43,9 +43,9 @@ class ProgressAtEnd:
 
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Read the last step's goal."""
-        decided = abstention(trace) or _failed(trace)
-        if decided is not None:
-            return decided
+        score = decided(trace)
+        if score is not None:
+            return score
         if trace.end is None or trace.end.success_at_end is None:
             return Score.abstain(ENDED_ON_SUCCESS, REASONS[ENDED_ON_SUCCESS])
         goal = trace.column("goal")[-1]
@@ -62,8 +62,3 @@ def share(goal: Sequence[bool]) -> float:
             fix="have the environment report a list of true and false",
         )
     return sum(goal) / len(goal)
-
-
-def _failed(trace: EpisodeTrace) -> Score | None:
-    reason = failure(trace)
-    return Score(0.0, reason) if reason else None

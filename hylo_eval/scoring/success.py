@@ -10,7 +10,7 @@ from hylo_core.score import Score
 from hylo_core.task import TaskInstance
 from hylo_core.trace import EpisodeTrace
 from hylo_eval.numerals import counted
-from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, abstention, failure
+from hylo_eval.scoring.outcome import ENDED_ON_SUCCESS, REASONS, decided
 
 RESPONSE_CORRECT = "response_correct"
 """The builtin predicate that is scored from the text of the response."""
@@ -24,12 +24,9 @@ class SuccessOnce:
 
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Read the steps' own success."""
-        abstained = abstention(trace)
-        if abstained is not None:
-            return abstained
-        failed = failure(trace)
-        if failed:
-            return Score(0.0, failed)
+        score = decided(trace)
+        if score is not None:
+            return score
         if _is_response(task):
             return _response_success(trace, task)
         first = trace.first_success
@@ -49,12 +46,9 @@ class SuccessAtEnd:
 
     def score(self, trace: EpisodeTrace, task: TaskInstance) -> Score:
         """Read the last step's success."""
-        abstained = abstention(trace)
-        if abstained is not None:
-            return abstained
-        failed = failure(trace)
-        if failed:
-            return Score(0.0, failed)
+        score = decided(trace)
+        if score is not None:
+            return score
         if _is_response(task):
             return _response_success(trace, task)
         at_end = trace.end.success_at_end if trace.end else None
