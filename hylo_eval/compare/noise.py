@@ -10,13 +10,13 @@ never a proof of it: with n pairs a share of about 3.7 / n cannot be excluded.
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
 from hylo_core.errors import ContractError
 from hylo_eval.compare.checks import require_alpha, require_between, require_count
+from hylo_eval.compare.discordance import mean_over_discordant
 from hylo_eval.compare.mcnemar import discordant_pairs_needed, exact_mcnemar
 from hylo_eval.compare.numeric import numpy, special_functions
 from hylo_eval.compare.tango import Interval
@@ -32,7 +32,6 @@ Standing = Literal["within", "unsettled", "above"]
 """Where a difference stands to the noise floor."""
 
 _LEVEL: Final = 0.95
-_NEGLIGIBLE_SD: Final = 9.0
 
 
 @attrs.frozen(kw_only=True)
@@ -263,20 +262,9 @@ def _limit(a: float, b: float, *, upper: bool) -> float:
 
 def _tail(n_pairs: int, discordant: float, lead: int) -> float:
     """P(wins - losses >= lead) where each pair is won or lost with probability `discordant` / 2, for lead >= 1."""
-    np, special = numpy(), special_functions()
-    spread = _NEGLIGIBLE_SD * math.sqrt(n_pairs * discordant * (1.0 - discordant)) + 40.0
-    low = max(lead, math.floor(n_pairs * discordant - spread))
-    high = min(n_pairs, math.ceil(n_pairs * discordant + spread))
-    if low > high:
-        return 0.0
-    pairs = np.arange(low, high + 1, dtype=float)
-    wins = np.ceil((pairs + lead) / 2.0)
-    reach = special.betainc(wins, pairs - wins + 1.0, 0.5)
-    log_share = (
-        special.gammaln(n_pairs + 1.0)
-        - special.gammaln(pairs + 1.0)
-        - special.gammaln(n_pairs - pairs + 1.0)
-        + special.xlogy(pairs, discordant)
-        + special.xlog1py(n_pairs - pairs, -discordant)
-    )
-    return min(1.0, float(np.sum(np.exp(log_share) * reach)))
+
+    def chance(pairs: Any) -> Any:
+        wins = numpy().ceil((pairs + lead) / 2.0)
+        return special_functions().betainc(wins, pairs - wins + 1.0, 0.5)
+
+    return mean_over_discordant(n_pairs, discordant, chance, at_least=lead)

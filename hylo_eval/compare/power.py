@@ -13,19 +13,18 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from statistics import NormalDist
+from typing import Any
 
 import attrs
 
 from hylo_core.errors import ContractError
 from hylo_eval.compare.checks import require_alpha, require_between, require_count
+from hylo_eval.compare.discordance import mean_over_discordant
 from hylo_eval.compare.mcnemar import discordant_pairs_needed
 from hylo_eval.compare.numeric import numpy, special_functions
 
 LARGEST_PLAN = 200_000
 """Pairs beyond which `plan_pairs` refuses: no simulator run is that long."""
-
-_NEGLIGIBLE_SD = 9.0
-"""Counts of discordant pairs this many standard deviations off carry less than 1e-18 of the power."""
 
 
 @attrs.frozen(kw_only=True)
@@ -178,26 +177,16 @@ def critical_wins_table(largest: int, alpha: float) -> tuple[int, ...]:
 
 
 def _power(n_pairs: int, effect: float, discordant: float, alpha: float) -> float:
-    np, special = numpy(), special_functions()
-    spread = _NEGLIGIBLE_SD * math.sqrt(n_pairs * discordant * (1.0 - discordant)) + 40.0
-    low = max(discordant_pairs_needed(alpha), math.floor(n_pairs * discordant - spread))
-    high = min(n_pairs, math.ceil(n_pairs * discordant + spread))
-    if low > high:
-        return 0.0
-    pairs = np.arange(low, high + 1, dtype=float)
-    # Rounding the size up lets all sizes of one search share one table.
-    table = critical_wins_table(1 << max(6, high.bit_length()), alpha)
-    critical = np.asarray(table[low : high + 1], dtype=float)
     win_rate = min(1.0, max(0.0, (discordant + effect) / (2.0 * discordant)))
-    reach = special.betainc(critical, pairs - critical + 1.0, win_rate)
-    log_share = (
-        special.gammaln(n_pairs + 1.0)
-        - special.gammaln(pairs + 1.0)
-        - special.gammaln(n_pairs - pairs + 1.0)
-        + special.xlogy(pairs, discordant)
-        + special.xlog1py(n_pairs - pairs, -discordant)
-    )
-    return min(1.0, float(np.sum(np.exp(log_share) * reach)))
+
+    def chance(pairs: Any) -> Any:
+        fewest, most = int(pairs[0]), int(pairs[-1])
+        # Rounding the size up lets all sizes of one search share one table.
+        table = critical_wins_table(1 << max(6, most.bit_length()), alpha)
+        critical = numpy().asarray(table[fewest : most + 1], dtype=float)
+        return special_functions().betainc(critical, pairs - critical + 1.0, win_rate)
+
+    return mean_over_discordant(n_pairs, discordant, chance, at_least=discordant_pairs_needed(alpha))
 
 
 def _first_crossing(effect: float, discordant: float, alpha: float, power: float) -> int:
