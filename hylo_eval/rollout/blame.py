@@ -1,16 +1,24 @@
-"""Who is to blame for what was raised: the status it gives the episode."""
+"""Who is to blame for what was raised: the status it gives the episode, and how it stands in the trace."""
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from hylo_core.errors import describe_error
-from hylo_core.trace import EpisodeStatus
+from hylo_core.errors import clean_text, describe_error, message_of
+from hylo_core.trace import EpisodeStatus, ErrorEvent
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
 
 if TYPE_CHECKING:
     from hylo_eval.rollout.observe import ObservationView
+
+MAX_TRACEBACK_CHARACTERS: Final = 65536
+"""What is kept of a traceback: the message in it can be of any length."""
+
+_ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
+_PHASES_OF_STEPS: Final = ("act", "filter", "step")
 
 
 def status_of(error: BaseException, phase: str) -> EpisodeStatus:
@@ -26,6 +34,29 @@ def status_of(error: BaseException, phase: str) -> EpisodeStatus:
 def lasts(error: BaseException, status: EpisodeStatus) -> bool:
     """Whether another try of an episode that ended so would end in the same way: something is missing here."""
     return status is EpisodeStatus.ENV_ERROR and isinstance(error, EnvError) and error.lasting
+
+
+def blamed_phase(phase: str) -> str:
+    """The phase that a trace names for a failure: what cannot be recorded came out of the step before."""
+    return "step" if phase == "record" else phase
+
+
+def error_event(error: BaseException, phase: str, steps: int) -> ErrorEvent:
+    """The trace's event of what was raised.
+
+    Args:
+        error: What was raised.
+        phase: Where (:data:`hylo_core.trace.PHASES`).
+        steps: Actions that had reached the environment.
+    """
+    return ErrorEvent(
+        phase=blamed_phase(phase),
+        error_type=clean_text(type(error).__name__),
+        # Where an object lay in memory differs between equal runs; the traceback has it.
+        message=_ADDRESS.sub("at 0x...", message_of(error)),
+        step=steps if phase in _PHASES_OF_STEPS else None,
+        volatile={"traceback": clean_text("".join(traceback.format_exception(error)), MAX_TRACEBACK_CHARACTERS)},
+    )
 
 
 def fault_before(error: BaseException, view: ObservationView | None, seen: Mapping[str, Any]) -> EnvError | None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import time
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from hylo_core.canonical import describe
-from hylo_core.errors import clean_text, describe_error, message_of
-from hylo_core.instruction import matches_instruction
+from hylo_core.errors import clean_text, describe_error
 from hylo_core.trace import (
     ArrayLayout,
     BenchmarkRef,
@@ -29,7 +25,7 @@ from hylo_eval.agents.protocol import Agent, AgentSession, meet_env
 from hylo_eval.envs import protocol as members
 from hylo_eval.envs.protocol import spec_of
 from hylo_eval.errors import EnvError
-from hylo_eval.rollout.blame import fault_before, lasts, status_of
+from hylo_eval.rollout.blame import error_event, fault_before, lasts, status_of
 from hylo_eval.rollout.chunks import ChunkBuffer, action_shape, choice, takes_integers, volatile_of
 from hylo_eval.rollout.filtering import filter_action
 from hylo_eval.rollout.memory import resident_bytes
@@ -39,6 +35,7 @@ from hylo_eval.rollout.signals import (
     end_reason,
     flag,
     goal_of,
+    instruction_of,
     reward_of,
     settle_steps_of,
     snapshot_of,
@@ -99,8 +96,21 @@ def run_episode(
         KeyboardInterrupt: ``stop`` said so, or the signal itself arrived; the trace was ended as ``cancelled``.
     """
     with TraceWriter(trace_path, fsync=fsync) as writer:
-        episode = _Episode(env, agent, instance, writer, safety, clock, stop, on_phase, frames, replicate)
-        return episode.run(benchmark or _NO_BENCHMARK, attempt)
+        episode = _Episode(
+            env,
+            agent,
+            instance,
+            writer,
+            benchmark=benchmark,
+            attempt=attempt,
+            replicate=replicate,
+            safety=safety,
+            clock=clock,
+            stop=stop,
+            on_phase=on_phase,
+            frames=frames,
+        )
+        return episode.run()
 
 
 def record_failure(
@@ -113,18 +123,17 @@ def record_failure(
     attempt: int = 1,
     replicate: int = 1,
 ) -> EpisodeResult:
-    """The trace of an episode whose environment could not be made."""
+    """Write the trace of an episode whose environment could not be made because of ``error``.
+
+    The other arguments, and what is raised, are those of :func:`run_episode`.
+    """
     with TraceWriter(trace_path) as writer:
-        episode = _Episode(None, agent, instance, writer, (), time.perf_counter, replicate=replicate)
+        episode = _Episode(None, agent, instance, writer, benchmark=benchmark, attempt=attempt, replicate=replicate)
         episode.phase = "make"
-        writer.start(episode.describe(benchmark or _NO_BENCHMARK, attempt))
+        writer.start(episode.describe())
         return episode.fail(error)
 
 
-MAX_TRACEBACK_CHARACTERS = 65536
-"""What is kept of a traceback: the message in it can be of any length."""
-
-_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 _NO_BENCHMARK = BenchmarkRef(id="none", version="none", digest="none", split="none")
 
 
@@ -137,18 +146,23 @@ class _Episode:
         agent: Agent,
         instance: TaskInstance,
         writer: TraceWriter,
-        safety: Sequence[SafetyFilter],
-        clock: Callable[[], float],
+        *,
+        benchmark: BenchmarkRef | None,
+        attempt: int,
+        replicate: int,
+        safety: Sequence[SafetyFilter] = (),
+        clock: Callable[[], float] = time.perf_counter,
         stop: Callable[[], bool] | None = None,
         on_phase: Callable[[str], None] | None = None,
         frames: FrameSink | None = None,
-        replicate: int = 1,
     ) -> None:
         self._on_phase = on_phase
         self.env: Any = env
         self.agent = agent
         self.instance = instance
         self.writer = writer
+        self.benchmark = benchmark or _NO_BENCHMARK
+        self.attempt = attempt
         self.safety = tuple(safety)
         self.clock = clock
         self.stop = stop
@@ -176,7 +190,7 @@ class _Episode:
         if self._on_phase is not None:
             self._on_phase(name)
 
-    def run(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeResult:
+    def run(self) -> EpisodeResult:
         """From reset to the end event."""
         started = False
         try:
@@ -186,7 +200,7 @@ class _Episode:
             self.phase = "open"
             meet_env(self.agent, env_spec)
             self.phase = "reset"
-            start, reset = self.describe(benchmark, attempt), self._reset_event(view, observation, info)
+            start, reset = self.describe(), self._reset_event(view, observation, info)
             self.phase = "record"
             self.writer.start(start)
             started = True
@@ -196,7 +210,7 @@ class _Episode:
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and (self.stop is None or self.stop()):
                 if not started:
-                    self._start_failed(benchmark, attempt)
+                    self._start_failed()
                 self.fail(error, EpisodeStatus.CANCELLED)
                 raise
             # The one place where what somebody's agent or simulator raises becomes an outcome.
@@ -204,29 +218,29 @@ class _Episode:
             if self.phase == "record" and not isinstance(error, EnvError):
                 raise
             if not started:
-                self._start_failed(benchmark, attempt)
+                self._start_failed()
             return self.fail(error)
         return self._end(status, reason, success_at_end=at_end)
 
-    def describe(self, benchmark: BenchmarkRef, attempt: int) -> EpisodeStart:
+    def describe(self) -> EpisodeStart:
         """The start event."""
         return describe_start(
             self.env,
             self.agent,
             self.instance,
             self.layouts,
-            benchmark=benchmark,
-            attempt=attempt,
+            benchmark=self.benchmark,
+            attempt=self.attempt,
             agent_seed=self.agent_seed,
         )
 
-    def _start_failed(self, benchmark: BenchmarkRef, attempt: int) -> None:
+    def _start_failed(self) -> None:
         """The start event of an episode that failed before it; an env that cannot describe itself is left out."""
         try:
-            start = self.describe(benchmark, attempt)
+            start = self.describe()
         except (Exception, SystemExit):  # noqa: BLE001 - the failure on its way to the trace is the one that counts
             self.env, self.layouts = None, {}
-            start = self.describe(benchmark, attempt)
+            start = self.describe()
         self.writer.start(start)
 
     def fail(self, error: BaseException, status: EpisodeStatus | None = None) -> EpisodeResult:
@@ -235,14 +249,7 @@ class _Episode:
         status = status or status_of(error, phase)
         if status is EpisodeStatus.AGENT_ERROR and (fault := fault_before(error, self.view, self.seen)) is not None:
             error, phase, status = fault, "step", EpisodeStatus.ENV_ERROR
-        event = ErrorEvent(
-            phase=phase if phase != "record" else "step",
-            error_type=clean_text(type(error).__name__),
-            # Where an object lay in memory differs between equal runs; the traceback has it.
-            message=_ADDRESS.sub("at 0x...", message_of(error)),
-            step=self.steps if phase in ("act", "filter", "step") else None,
-            volatile={"traceback": clean_text("".join(traceback.format_exception(error)), MAX_TRACEBACK_CHARACTERS)},
-        )
+        event = error_event(error, phase, self.steps)
         self.writer.error(event)
         return attrs.evolve(self._end(status, phase, error=event), lasting=lasts(error, status))
 
@@ -252,15 +259,7 @@ class _Episode:
         self.reset_seconds = self.clock() - before
         self.view = view = ObservationView(observation, self.frames)
         self.layouts = view.layouts
-        if not isinstance(info.get(members.INSTRUCTION), str):
-            raise EnvError(
-                f"info[{members.INSTRUCTION!r}] must be text at reset, not {describe(info.get(members.INSTRUCTION))}"
-            )
-        if not matches_instruction(self.instance.spec.instruction, info[members.INSTRUCTION]):
-            raise EnvError(
-                f"info[{members.INSTRUCTION!r}] is {describe(info[members.INSTRUCTION])}, "
-                f"which does not come from the task's {describe(self.instance.spec.instruction)}"
-            )
+        instruction_of(info, self.instance.spec.instruction)
         success_of(info)
         return observation, info, view
 

@@ -1,4 +1,4 @@
-"""What an environment says at every step, checked before it is believed: nothing is coerced."""
+"""What an environment says at reset and at every step, checked before it is believed: nothing is coerced."""
 
 from __future__ import annotations
 
@@ -9,12 +9,34 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hylo_core.canonical import describe
-from hylo_eval.envs.protocol import GOAL, SETTLE_STEPS, SNAPSHOT, SUCCESS, UNSTABLE
+from hylo_core.instruction import matches_instruction
+from hylo_eval.envs.protocol import GOAL, INSTRUCTION, SETTLE_STEPS, SNAPSHOT, SUCCESS, UNSTABLE
 from hylo_eval.errors import EnvError
 
 if TYPE_CHECKING:
     from hylo_core.task import TaskSpec
     from hylo_core.trace import StepEvent
+
+
+def instruction_of(info: Mapping[str, Any], template: str) -> str:
+    """``info["instruction"]``, the text the environment used at reset.
+
+    Args:
+        info: As ``reset`` returned it.
+        template: The task's instruction, whose fields the environment fills.
+
+    Raises:
+        EnvError: It is no text, or no text that the template can give.
+    """
+    instruction = info.get(INSTRUCTION)
+    if not isinstance(instruction, str):
+        raise EnvError(f"info[{INSTRUCTION!r}] must be text at reset, not {describe(instruction)}")
+    if not matches_instruction(template, instruction):
+        raise EnvError(
+            f"info[{INSTRUCTION!r}] is {describe(instruction)}, "
+            f"which does not come from the task's {describe(template)}"
+        )
+    return instruction
 
 
 def success_of(info: Mapping[str, Any]) -> bool:

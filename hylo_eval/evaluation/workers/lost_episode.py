@@ -18,6 +18,7 @@ from hylo_eval.evaluation.phases import blame_for_breach
 from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.queue import Outcome, Result
+from hylo_eval.rollout.blame import blamed_phase
 from hylo_eval.rollout.start import now, seed_of_agent
 from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
 from hylo_eval.traces.reader import read_trace
@@ -95,7 +96,7 @@ class LostEpisodes:
         path = self.run.trace(episode_id(instance.key, attempt))
         status = blame_for_breach(loss.phase) if loss.breached else EpisodeStatus.WORKER_LOST
         error = ErrorEvent(
-            phase=loss.phase if loss.phase != "record" else "step",
+            phase=blamed_phase(loss.phase),
             error_type="DeadlineExceeded" if loss.breached else "WorkerLost",
             message=clean_text(loss.what),
             # Which worker it was differs between equal runs.
