@@ -12,8 +12,8 @@ import pytest
 from hylo_core.trace import EpisodeEnd, EpisodeStatus, ErrorEvent
 from hylo_eval import read_trace, run_episode
 from hylo_eval.rollout.start import describe_start
+from hylo_eval.traces.layout import PARTIAL
 from hylo_eval.traces.salvage import finish_for_lost_process
-from hylo_eval.traces.writer import PARTIAL
 from tests.episodes import FunctionAgent, ScriptedEnv, instance
 from tests.hylo_eval.evaluation.setups import BENCHMARK
 
@@ -33,7 +33,7 @@ def finish(folder: Path, partial: bytes | None, **options: Any) -> tuple[Path, A
     path = folder / "lost.jsonl"
     if partial is not None:
         path.with_name(path.name + PARTIAL).write_bytes(partial)
-    start = describe_start(None, FunctionAgent(), instance(), {}, benchmark=BENCHMARK, attempt=1)
+    start = describe_start(None, FunctionAgent(), instance(), {}, benchmark=BENCHMARK, attempt=1, agent_seed=0)
     end, digests = finish_for_lost_process(
         path, start=start, error=ERROR, status=EpisodeStatus.WORKER_LOST, volatile={"seconds": 1.5}, **options
     )
