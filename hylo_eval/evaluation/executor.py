@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -280,8 +279,3 @@ def close_agent(agent: Agent) -> None:
         agent.close()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - every outcome is on disk
         logging.getLogger(__name__).warning("closing the agent raised %s", describe_error(error))
-
-
-def log_path(run: RunFolder, name: str) -> Path:
-    """What a worker prints."""
-    return run.path / "logs" / f"{name}.log"

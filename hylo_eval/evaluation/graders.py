@@ -200,11 +200,11 @@ def make_vlm_judge(
     )
     found = _rubric(rubric, rubrics, rubric_version)
     # Once here, and not once an episode.
-    if not (run.path / VIDEOS).is_dir():
+    if not run.videos.is_dir():
         raise EvalError(f"{run.path} holds no videos to look at", fix="run with --video all")
     import_extra("httpx", extra="judge")
     import_extra("av", extra="video")
-    return VlmJudge(found, JudgeConnection.from_environment(), run.path / VIDEOS, model=model, options=options)
+    return VlmJudge(found, JudgeConnection.from_environment(), run.videos, model=model, options=options)
 
 
 def make_operator(run: RunFolder, /, by: str = "", player: str = "") -> OperatorGrader:
@@ -215,7 +215,7 @@ def make_operator(run: RunFolder, /, by: str = "", player: str = "") -> Operator
         by: Who judges.
         player: A command that plays the videos it is given; they are named without one.
     """
-    return OperatorGrader(by, videos=run.path / VIDEOS, player=player)
+    return OperatorGrader(by, videos=run.videos, player=player)
 
 
 def make_predicate(run: RunFolder, /, tolerance: float = 1e-6) -> PredicateGrader:
@@ -274,10 +274,6 @@ def make_verdict(
     return VerdictGrader(
         spec, Path(tests) if tests else path.parent, Path(workspace) if workspace else None, source=source
     )
-
-
-VIDEOS: Final = "videos"
-"""The folder of a run's videos, ``<episode_id>.<camera>.mp4``."""
 
 
 def _declared_verifier(run: RunFolder) -> VerifierRef:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final, cast
 
 import attrs
@@ -37,7 +37,7 @@ from hylo_eval.queue import Attempt, Ending, Item, Outcome, Result, RunQueue, St
 from hylo_eval.queue.configuration import describe_differences, differences
 from hylo_eval.queue.trace_check import fault_of
 from hylo_eval.queue.transfer import History, write_histories
-from hylo_eval.traces.layout import RunFolder, episode_id
+from hylo_eval.traces.layout import RunFolder, episode_id, trace_name
 
 _RESTORE: Final = "restore the part as its machine wrote it, or run it again"
 _FINAL: Final = (Ending.DONE, Ending.ABSTAINED)
@@ -242,8 +242,7 @@ def _bring(attempt: Attempt, shard: RunFolder, run: RunFolder, *, link: bool) ->
     if not name:
         return ""
     source, target = shard.path / name, run.path / name
-    expected = PurePosixPath("episodes", f"{episode_id(attempt.key, attempt.attempt)}.jsonl")
-    if PurePosixPath(name) != expected:
+    if name != trace_name(episode_id(attempt.key, attempt.attempt)):
         return f"the trace {name} does not have the name of its attempt"
     if source.is_symlink() or not source.is_file():
         return f"the trace {name} is missing in {shard.path}"
@@ -256,10 +255,10 @@ def _bring(attempt: Attempt, shard: RunFolder, run: RunFolder, *, link: bool) ->
 
 def _bring_videos(shard: RunFolder, run: RunFolder, *, link: bool) -> None:
     """Bring ``videos/<episode_id>.<camera>.mp4`` of every trace that came over; nothing rests on them."""
-    for source in sorted((shard.path / "videos").glob("*.mp4")):
+    for source in sorted(shard.videos.glob("*.mp4")):
         episode = source.name.removesuffix(".mp4").rpartition(".")[0]
         if source.is_file() and not source.is_symlink() and run.trace(episode).exists():
-            target = run.path / "videos" / source.name
+            target = run.videos / source.name
             target.parent.mkdir(exist_ok=True)
             _copy(source, target, link=link)
 

@@ -13,9 +13,8 @@ import attrs
 
 from hylo_eval.errors import EvalError
 from hylo_eval.queue import Lease
-from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
+from hylo_eval.traces.layout import PARTIAL, TRACE_SUFFIX, RunFolder, episode_id, trace_name
 
-_TRACE: Final = ".jsonl"
 # What is written beside its final name and renamed; the number is that of the process.
 _TEMPORARY: Final = re.compile(r"\.(manifest\.json|evallog(\.partial)?\.json|queue\.db)\.\d{1,10}\.tmp")
 
@@ -68,7 +67,7 @@ def orphans_among(
         held: Leases whose attempts may still be running; what they write is no orphan yet.
         someone_works: Whether a process works on the run, which may be writing a file beside its final name.
     """
-    expected = {f"episodes/{episode_id(lease.key, lease.attempt)}{_TRACE}" for lease in held}
+    expected = {trace_name(episode_id(lease.key, lease.attempt)) for lease in held}
     kept = {*named, *expected, *(name + PARTIAL for name in expected)}
     return tuple(
         orphan
@@ -104,4 +103,4 @@ def _size(entry: os.DirEntry[str]) -> int | None:
 
 
 def _is_trace(name: str) -> bool:
-    return name.endswith((_TRACE, _TRACE + PARTIAL))
+    return name.endswith((TRACE_SUFFIX, TRACE_SUFFIX + PARTIAL))

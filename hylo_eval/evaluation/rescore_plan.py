@@ -20,7 +20,7 @@ from hylo_eval.evallog.v02 import LogHeader, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.scores import checked_scorers
 from hylo_eval.traces.finding import find_runs, how_to_finish
-from hylo_eval.traces.layout import EPISODES, RunFolder
+from hylo_eval.traces.layout import RunFolder
 
 
 @attrs.frozen(kw_only=True)
@@ -147,13 +147,13 @@ def scorers_of(log: LogHeader) -> list[str]:
 
 def trace_path(run: RunFolder, sample: Sample) -> Path:
     """Where a sample's trace is; a log must not lead out of its run folder."""
-    parts = sample.trace.split("/")
-    if len(parts) != 2 or parts[0] != EPISODES or parts[1] in ("", ".", "..") or "\0" in sample.trace:
+    path = run.named_trace(sample.trace)
+    if path is None:
         raise EvalError(
             f"{run.path}: the log names the trace {sample.trace!r}, which is no file of episodes/",
             fix="restore the log as the run wrote it",
         )
-    return run.path / sample.trace
+    return path
 
 
 def _taken(runs: Sequence[RunFolder], name: str) -> list[RunFolder]:

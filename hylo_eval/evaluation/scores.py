@@ -25,7 +25,7 @@ from hylo_eval.scoring.aggregate import ScoreSummary, summarise_scorer
 from hylo_eval.scoring.applying import score_trace
 from hylo_eval.scoring.initial_states import InitialState
 from hylo_eval.scoring.outcome import REASONS, TRACE_UNREADABLE
-from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.layout import EPISODES, RunFolder
 from hylo_eval.traces.manifest import read_manifest
 
 
@@ -159,7 +159,7 @@ def _sample(scored: ScoredEpisode) -> Sample:
         episode_id=episode.episode_id,
         status=str(episode.result.end.status),
         scores=scored.scores,
-        trace=f"episodes/{episode.result.path.name}",
+        trace=f"{EPISODES}/{episode.result.path.name}",
         trace_sha256=episode.result.digests.trace_sha256,
         behaviour_sha256=facts.behaviour_sha256,
         tags=facts.tags,

@@ -15,7 +15,7 @@ from hylo_eval.evaluation.orphans import Orphan, list_candidates, orphans_among
 from hylo_eval.evaluation.tally import COUNTS, Tally
 from hylo_eval.queue import Attempt, Lease, Machine, RunQueue, State
 from hylo_eval.traces.finding import no_run_folder
-from hylo_eval.traces.layout import RunFolder, episode_id
+from hylo_eval.traces.layout import RunFolder, episode_id, trace_name
 from hylo_eval.traces.manifest import read_manifest
 
 
@@ -195,7 +195,7 @@ def _trace_of(attempt: Attempt) -> str:
     """Where the trace of an attempt is: as its row says, or where the log of the run puts one if there was none."""
     if attempt.outcome.trace or attempt.ending not in COUNTS:
         return attempt.outcome.trace
-    return f"episodes/{episode_id(attempt.key, attempt.attempt)}.jsonl"
+    return trace_name(episode_id(attempt.key, attempt.attempt))
 
 
 def _read_manifest(run: RunFolder) -> tuple[Mapping[str, Any], list[str]]:

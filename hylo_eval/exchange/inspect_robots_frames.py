@@ -83,7 +83,7 @@ def _videos(source: ExportSource, sample: Sample) -> dict[str, Path]:
     """
     trace = source.trace(sample)
     stem = trace.name.removesuffix(".jsonl")
-    there = sorted((source.run.path / "videos").glob(f"{escape(stem)}.*.mp4"))
+    there = sorted(source.run.videos.glob(f"{escape(stem)}.*.mp4"))
     there = [path for path in there if path.is_file() and not path.is_symlink()]
     found = {path.name[len(stem) + 1 : -len(".mp4")]: path for path in there}
     doubts = _doubts(trace, sample.trace_sha256, found.values()) if found else []

@@ -247,7 +247,7 @@ class _Videos:
     """The videos of the exported episodes, where every one of them has one of every camera."""
 
     def __init__(self, source: ExportSource) -> None:
-        self._folder = source.run.path / "videos"
+        self._folder = source.run.videos
         self._episodes: list[str] = []
         self._cameras: Mapping[str, Sequence[int]] | None = None
         self.missing = ""

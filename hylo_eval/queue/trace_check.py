@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
+from hylo_eval.traces.layout import RunFolder, episode_id, partial_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -41,7 +41,7 @@ class Demotion:
 def left_a_trace(folder: Path, key: str, attempt: int) -> bool:
     """Whether an attempt has begun to write its trace into the folder of its run."""
     path = RunFolder(folder).trace(episode_id(key, attempt))
-    return path.with_name(path.name + PARTIAL).exists() or path.exists()
+    return partial_of(path).exists() or path.exists()
 
 
 def fault_of(outcome: Outcome, folder: Path) -> str:

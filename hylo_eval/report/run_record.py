@@ -173,6 +173,6 @@ def _episode(folder: RunFolder, sample: Sample) -> EpisodeRecord:
 
 def _inside(folder: RunFolder, trace: str) -> Path | None:
     """The path of a trace that a log names, if it is a file of the run's own."""
-    path = folder.path / trace
-    plain = Path(trace).parts[:-1] == ("episodes",) and path.resolve().parent == folder.episodes.resolve()
-    return path if plain else None
+    path = folder.named_trace(trace)
+    inside = path is not None and path.resolve().parent == folder.episodes.resolve()
+    return path if inside else None

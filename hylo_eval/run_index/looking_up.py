@@ -18,7 +18,7 @@ from hylo_eval.run_index.database import open_index
 from hylo_eval.suggest import did_you_mean, quoted
 from hylo_eval.traces.finding import find_run
 from hylo_eval.traces.grade_chain import BrokenChain
-from hylo_eval.traces.layout import RunFolder
+from hylo_eval.traces.layout import EPISODES, RunFolder
 from hylo_eval.traces.reader import read_trace
 
 
@@ -111,7 +111,7 @@ def _of_trace(path: Path) -> FoundEpisode:
         return attrs.evolve(_read(path, None, None), run=run, problem=error.message)
     except HyloError:
         return _read(path, run, None)
-    counted = next((item for item in log.samples if item.trace == f"episodes/{path.name}"), None)
+    counted = next((item for item in log.samples if item.trace == f"{EPISODES}/{path.name}"), None)
     return _read(path, run, counted, log)
 
 

@@ -19,8 +19,8 @@ import orjson
 
 from hylo_core.trace import GradeEvent
 from hylo_eval.errors import EvalError, TraceError
+from hylo_eval.traces.layout import PARTIAL
 from hylo_eval.traces.reader import MAX_TRACE_BYTES, parse_trace, read_trace
-from hylo_eval.traces.writer import PARTIAL
 
 MAX_GRADE_BYTES: Final = 1 << 20
 """A grade larger than this is refused: a trace holds judgements, not what was judged."""

@@ -21,8 +21,11 @@ _SLUG_LENGTH = 80
 EPISODES: Final = "episodes"
 """The folder of a run's traces."""
 
+TRACE_SUFFIX: Final = ".jsonl"
+"""What the name of a trace ends with."""
+
 PARTIAL: Final = ".partial"
-"""What the name of a trace ends with until it is whole."""
+"""What is appended to the name of a trace until it is whole."""
 
 
 @lru_cache(maxsize=1024)
@@ -30,6 +33,16 @@ def episode_id(key: str, attempt: int) -> str:
     """``<slug of key>-<10 hex of sha256(key)>.<attempt>``: a file name that no other key and no other attempt has."""
     slug = _NOT_SLUG.sub("-", key).strip("-.")[:_SLUG_LENGTH]
     return f"{slug}-{hashlib.sha256(key.encode()).hexdigest()[:10]}.{attempt}"
+
+
+def trace_name(episode: str) -> str:
+    """The path of an episode id's trace below its run folder, with ``/``: what queue and log call it."""
+    return f"{EPISODES}/{episode}{TRACE_SUFFIX}"
+
+
+def partial_of(trace: Path) -> Path:
+    """Where a trace is written until it is whole."""
+    return trace.with_name(trace.name + PARTIAL)
 
 
 @attrs.frozen
@@ -109,7 +122,20 @@ class RunFolder:
 
     def trace(self, episode: str) -> Path:
         """The trace of an episode id."""
-        return self.path.joinpath("episodes", f"{episode}.jsonl")
+        return self.path.joinpath(trace_name(episode))
+
+    def named_trace(self, name: str) -> Path | None:
+        """The trace that a record names, such as a log's sample; None for a name that is no file of ``episodes``.
+
+        So a record cannot lead out of its run folder, unless the file is a link: that is the caller's to look at.
+        """
+        folder, _, file = name.partition("/")
+        plain = folder == EPISODES and file not in ("", ".", "..") and not {"/", "\0"} & set(file)
+        return self.path / name if plain else None
+
+    def worker_log(self, worker: str) -> Path:
+        """What the worker of this name prints."""
+        return self.path / "logs" / f"{worker}.log"
 
     @property
     def videos(self) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hylo_core.trace import EpisodeEnd, EpisodeStart, EpisodeStatus, EpisodeTrace, ErrorEvent
 from hylo_eval.errors import TraceError
-from hylo_eval.traces.layout import PARTIAL
+from hylo_eval.traces.layout import partial_of
 from hylo_eval.traces.reader import parse_trace
 from hylo_eval.traces.stable import stable_part
 from hylo_eval.traces.writer import TraceDigests, TraceWriter
@@ -42,7 +42,7 @@ def finish_for_lost_process(
     Raises:
         EvalError: The trace cannot be written, or exists.
     """
-    partial = path.with_name(path.name + PARTIAL)
+    partial = partial_of(path)
     lines, trace = _whole_lines(partial)
     partial.unlink(missing_ok=True)
     steps = trace.steps if trace is not None else ()

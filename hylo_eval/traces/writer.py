@@ -74,7 +74,7 @@ class TraceWriter:
 
     def __init__(self, path: Path, *, fsync: bool = False) -> None:
         self.path = path
-        # As text: the two names are used a few times an episode, and paths are dear.
+        # As text: the two names are used a few times an episode, and building a path is slow.
         self._name = os.fspath(path)
         self._partial = self._name + PARTIAL
         self._fsync = fsync

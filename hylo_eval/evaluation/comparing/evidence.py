@@ -135,8 +135,8 @@ class _TraceReader:
 
     def read(self, sample: Sample) -> tuple[EpisodeTrace | None, list[str]]:
         """A sample's trace and what is wrong with it; None where it cannot be read."""
-        path = self._run.path / sample.trace
-        if Path(sample.trace).parts[:-1] != ("episodes",) or not path.resolve().is_relative_to(self._run.path):
+        path = self._run.named_trace(sample.trace)
+        if path is None or not path.resolve().is_relative_to(self._run.path):
             return None, [f"names the trace {sample.trace!r}, which is not in its folder"]
         changed_grades: list[str] = []
         try:

@@ -13,7 +13,7 @@ from hylo_core.task import TaskSpec
 from hylo_core.trace import INFRASTRUCTURE
 from hylo_eval.errors import EvalError, QueueError
 from hylo_eval.evaluation.activity import activity_of
-from hylo_eval.evaluation.executor import Work, log_path, report_activity
+from hylo_eval.evaluation.executor import Work, report_activity
 from hylo_eval.evaluation.phases import IDLE
 from hylo_eval.evaluation.recipe import Recipe, RunSetup
 from hylo_eval.evaluation.workers.events import GARBLED, GONE, GarbledEvent, garbled_by
@@ -108,7 +108,7 @@ class LocalProcesses:
         """Hand out what can be claimed until nothing is left."""
         for seat in self._seats:
             if seat.process is not None:
-                seat.process.log_to(log_path(work.run, seat.name))
+                seat.process.log_to(work.run.worker_log(seat.name))
         with Heartbeat(work.queue, self._owner), report_activity(work, self._owner) as report:
             try:
                 while self._hand_out(work):
@@ -151,7 +151,7 @@ class LocalProcesses:
                 break
             seat.hold(lease)
             if seat.process is None:
-                self._start(seat, None).log_to(log_path(work.run, seat.name))
+                self._start(seat, None).log_to(work.run.worker_log(seat.name))
             else:
                 self._assign(work, seat, lease)
         self._hand_out_ahead(work)

@@ -20,7 +20,7 @@ from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.queue import Outcome, Result
 from hylo_eval.rollout.blame import blamed_phase
 from hylo_eval.rollout.start import now, seed_of_agent
-from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
+from hylo_eval.traces.layout import RunFolder, episode_id, partial_of
 from hylo_eval.traces.reader import read_trace
 from hylo_eval.traces.salvage import finish_for_lost_process
 
@@ -77,7 +77,7 @@ class LostEpisodes:
         if finished is not None:
             return None if finished.status == EpisodeStatus.CANCELLED else finished
         path = self.run.trace(episode_id(instance.key, attempt))
-        if loss.phase == "close" and not path.with_name(path.name + PARTIAL).exists():
+        if loss.phase == "close" and not partial_of(path).exists():
             return None
         return self.outcome(instance, attempt, loss)
 
@@ -88,7 +88,7 @@ class LostEpisodes:
         """
         path = self.run.trace(episode_id(instance.key, attempt))
         if path.exists():
-            path.rename(path.with_name(path.name + PARTIAL))
+            path.rename(partial_of(path))
         return self.outcome(instance, attempt, loss)
 
     def outcome(self, instance: TaskInstance, attempt: int, loss: Loss) -> Outcome:
@@ -175,7 +175,7 @@ def _outcome_of_finished(instance: TaskInstance, attempt: int, run: RunFolder, l
         trace = read_trace(path, by_column=True)
     except TraceError:
         # Its worker's agent wrote there too. What is whole of it is kept where it is finished anew.
-        path.rename(path.with_name(path.name + PARTIAL))
+        path.rename(partial_of(path))
         return None
     if trace.end is None:
         return None

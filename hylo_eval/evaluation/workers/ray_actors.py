@@ -35,7 +35,7 @@ from hylo_eval.evaluation.workers.remote_worker import RemoteWorker
 from hylo_eval.evaluation.workers.supervisor import refusal_of
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
 from hylo_eval.traces.files import write_once
-from hylo_eval.traces.layout import PARTIAL, episode_id
+from hylo_eval.traces.layout import episode_id, partial_of
 from hylo_eval.video.recorder import VideoTally
 
 _WAIT_SECONDS: Final = 0.5
@@ -233,7 +233,7 @@ class RayActors:
                 work.videos.add(store_videos(work.run, episode, event["video_files"], told))
                 return outcome
         elif trace is not None:
-            path.with_name(path.name + PARTIAL).write_bytes(trace)
+            partial_of(path).write_bytes(trace)
         if self._setup is None:
             raise EvalError("an outcome before the first worker was ready")
         loss = Loss(

@@ -25,7 +25,7 @@ from hylo_eval.evaluation.workers.carried_videos import take_videos
 from hylo_eval.evaluation.workers.events import DISTURBED, GarbledEvent, garbled_by
 from hylo_eval.evaluation.workers.lost_episode import TOLD_TO_STOP
 from hylo_eval.evaluation.workers.supervisor import WorkerProcess
-from hylo_eval.traces.layout import PARTIAL, RunFolder, episode_id
+from hylo_eval.traces.layout import RunFolder, episode_id, partial_of
 
 _POLL_SECONDS: Final = 0.2
 
@@ -94,7 +94,7 @@ class RemoteWorker:
         if event["type"] == "outcome":
             event["video_files"] = videos
         path = self._run.trace(name)
-        for written in (path, path.with_name(path.name + PARTIAL)):
+        for written in (path, partial_of(path)):
             if written.exists():
                 event["trace_bytes"] = written.read_bytes()
                 written.unlink()

@@ -13,7 +13,7 @@ from hylo_eval.errors import QueueError
 from hylo_eval.evaluation.workers.events import GarbledEvent, garbled_by, videos_of
 from hylo_eval.evaluation.workers.supervisor import WorkerProcess
 from hylo_eval.queue import Lease, Outcome
-from hylo_eval.traces.layout import episode_id
+from hylo_eval.traces.layout import episode_id, trace_name
 from hylo_eval.video.recorder import VideoTally
 
 
@@ -128,6 +128,6 @@ class Seat:
             outcome = Outcome(**event["outcome"], worker=self.name)
         except (TypeError, QueueError) as error:
             raise GarbledEvent("sent an outcome that is none") from error
-        if outcome.trace not in ("", f"episodes/{episode_id(lease.key, lease.attempt)}.jsonl"):
+        if outcome.trace not in ("", trace_name(episode_id(lease.key, lease.attempt))):
             raise GarbledEvent("sent the outcome of another episode")
         return outcome

@@ -13,7 +13,7 @@ import pytest
 
 from hylo_eval import plan_run
 from hylo_eval.errors import DisturbedTrace, EvalError
-from hylo_eval.evaluation.executor import InProcess, Work, close_agent, log_path
+from hylo_eval.evaluation.executor import InProcess, Work, close_agent
 from hylo_eval.evaluation.file_size import FileSizeLimit
 from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.queue import Item, Lease, Outcome, Owner, RunQueue, State
@@ -282,8 +282,3 @@ def test_an_agent_that_raises_when_it_is_closed_changes_nothing(caplog: pytest.L
 
     close_agent(Raises())
     assert "closing the agent raised OSError: the socket is gone" in caplog.text
-
-
-def test_what_workers_print_lies_in_the_run(tmp_path: Path) -> None:
-    """One file a place."""
-    assert log_path(RunFolder(tmp_path), "worker-0") == tmp_path / "logs" / "worker-0.log"
