@@ -12,7 +12,7 @@ back, and what stands first is begun with its claim.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hylo_eval.queue.rows import owner_of
 from hylo_eval.queue.values import Ending, Outcome, State
@@ -70,6 +70,20 @@ _FAILURES = "SELECT failures FROM items WHERE position = ?"
 _LOSSES = f"SELECT position, COUNT(*) FROM attempts WHERE ending = '{Ending.LOST}' GROUP BY position"  # noqa: S608 - ours
 
 
+class Claim(NamedTuple):
+    """An attempt at an item, as the tables know it.
+
+    Attributes:
+        position: The item's.
+        attempt: Its number.
+        owner: The number of its owner among all of them; None where the owner of a lease is not on record.
+    """
+
+    position: int
+    attempt: int
+    owner: int | None
+
+
 def recover(
     connection: sqlite3.Connection, machine: Machine, rules: Rules, left_a_trace: Callable[[str, int], bool]
 ) -> None:
@@ -87,20 +101,20 @@ def recover(
         reason = lost_because(owner_of(columns), expires, expires_wall, machine, rules)
         if not reason:
             continue
-        now = machine.wall_seconds()
+        claim, now = Claim(position, attempt, columns[0]), machine.wall_seconds()
         started = claimed_at if isinstance(claimed_at, float) else 0.0
         seconds = max(0.0, now - started) if started else 0.0
         if begun == 0 and not left_a_trace(key, attempt):
             what = f"taken ahead and never begun: {reason}"
             outcome = Outcome.without_trace(RELEASED_STATUS, what, started_at=started, seconds=seconds)
-            record(connection, position, attempt, columns[0], Ending.RELEASED, outcome, now)
+            record(connection, claim, Ending.RELEASED, outcome, now)
             give_back(connection, position)
             continue
         outcome = Outcome.without_trace(LOST_STATUS, reason, started_at=started, seconds=seconds)
         if losses is None:
             losses = dict(connection.execute(_LOSSES).fetchall())
         abstains = losses.get(position, 0) + 1 >= rules.max_losses
-        _fail(connection, position, attempt, columns[0], outcome, now, Ending.LOST, abstains=abstains)
+        _fail(connection, claim, Ending.LOST, outcome, now, abstains=abstains)
 
 
 def lost_because(owner: Owner | None, expires: object, expires_wall: object, machine: Machine, rules: Rules) -> str:
@@ -159,20 +173,11 @@ def add_owner(connection: sqlite3.Connection, owner: Owner) -> int:
     return number
 
 
-def take(
-    connection: sqlite3.Connection,
-    position: int,
-    attempt: int,
-    owner: int,
-    machine: Machine,
-    rules: Rules,
-    *,
-    begun: bool,
-) -> float:
+def take(connection: sqlite3.Connection, claim: Claim, machine: Machine, rules: Rules, *, begun: bool) -> float:
     """Lease a pending item, to begin it now or later; returns when the lease ends."""
     wall, expires = machine.wall_seconds(), machine.seconds() + rules.lease_seconds
-    connection.execute(_TAKE, (attempt, position))
-    connection.execute(_ADD_LEASE, (position, attempt, owner, wall, expires, wall + rules.lease_seconds, int(begun)))
+    connection.execute(_TAKE, (claim.attempt, claim.position))
+    connection.execute(_ADD_LEASE, (*claim, wall, expires, wall + rules.lease_seconds, int(begun)))
     return expires
 
 
@@ -181,23 +186,21 @@ def mark_begun(connection: sqlite3.Connection, position: int, attempt: int, owne
     connection.execute(_BEGIN, (position, attempt, owner))
 
 
-def record(
-    connection: sqlite3.Connection,
-    position: int,
-    attempt: int,
-    owner: object,
-    ending: Ending,
-    outcome: Outcome,
-    now: float,
-) -> int:
-    """Put an ended attempt on record; returns its number among all of them."""
+def record(connection: sqlite3.Connection, claim: Claim, ending: Ending, outcome: Outcome, now: float) -> int:
+    """Put an ended attempt on record; returns its number among all of them.
+
+    Args:
+        connection: In a transaction that may write.
+        claim: The attempt.
+        ending: How it ended.
+        outcome: What it came to.
+        now: When it ended, in seconds since 1970.
+    """
     success = None if outcome.success is None else int(outcome.success)
     cursor = connection.execute(
         _ADD_ATTEMPT,
         (
-            position,
-            attempt,
-            owner,
+            *claim,
             ending.value,
             now,
             outcome.status,
@@ -229,39 +232,22 @@ def give_back(connection: sqlite3.Connection, position: int) -> None:
     connection.execute(_RELEASE, (position,))
 
 
-def fail(
-    connection: sqlite3.Connection,
-    position: int,
-    attempt: int,
-    owner: object,
-    outcome: Outcome,
-    rules: Rules,
-    machine: Machine,
-) -> State:
+def fail(connection: sqlite3.Connection, claim: Claim, outcome: Outcome, rules: Rules, machine: Machine) -> State:
     """Count a failure of the infrastructure: the item goes to the back, or is abstained, at once where it lasts."""
-    (failures,) = connection.execute(_FAILURES, (position,)).fetchone()
+    (failures,) = connection.execute(_FAILURES, (claim.position,)).fetchone()
     abstains = outcome.lasting or failures + 1 >= rules.max_attempts
-    now = machine.wall_seconds()
-    return _fail(connection, position, attempt, owner, outcome, now, Ending.RETRIED, abstains=abstains)
+    return _fail(connection, claim, Ending.RETRIED, outcome, machine.wall_seconds(), abstains=abstains)
 
 
 def _fail(
-    connection: sqlite3.Connection,
-    position: int,
-    attempt: int,
-    owner: object,
-    outcome: Outcome,
-    now: float,
-    ending: Ending,
-    *,
-    abstains: bool,
+    connection: sqlite3.Connection, claim: Claim, ending: Ending, outcome: Outcome, now: float, *, abstains: bool
 ) -> State:
     was_seen = ending is Ending.RETRIED
     if abstains:
-        number = record(connection, position, attempt, owner, Ending.ABSTAINED, outcome, now)
-        end(connection, position, State.ABSTAINED, number, failed=was_seen)
+        number = record(connection, claim, Ending.ABSTAINED, outcome, now)
+        end(connection, claim.position, State.ABSTAINED, number, failed=was_seen)
         return State.ABSTAINED
-    number = record(connection, position, attempt, owner, ending, outcome, now)
-    connection.execute(_END_LEASE, (position,))
-    connection.execute(_SEND_BACK, (int(was_seen), number, position))
+    number = record(connection, claim, ending, outcome, now)
+    connection.execute(_END_LEASE, (claim.position,))
+    connection.execute(_SEND_BACK, (int(was_seen), number, claim.position))
     return State.PENDING

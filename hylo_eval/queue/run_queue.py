@@ -14,6 +14,7 @@ from hylo_core.canonical import describe
 from hylo_core.errors import clean_text
 from hylo_eval.errors import QueueError
 from hylo_eval.queue import claiming
+from hylo_eval.queue.claiming import Claim
 from hylo_eval.queue.creation import add_config, write_queue
 from hylo_eval.queue.database import QueueFile
 from hylo_eval.queue.file_system import refuse_network_file_system
@@ -197,7 +198,7 @@ class RunQueue:
                 return None
             position, key, name, attempts = chosen
             number = self._owners.get(owner.id) or claiming.add_owner(connection, owner)
-            expires = claiming.take(connection, position, attempts + 1, number, machine, rules, begun=True)
+            expires = claiming.take(connection, Claim(position, attempts + 1, number), machine, rules, begun=True)
             lease = Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
         self._owners[owner.id] = number
         return lease
@@ -214,7 +215,7 @@ class RunQueue:
             known = self._task(connection, task)
             found = [] if known is None else claiming.more_of_task(connection, known, count)
             for position, key, name, attempts in found:
-                expires = claiming.take(connection, position, attempts + 1, number, machine, rules, begun=False)
+                expires = claiming.take(connection, Claim(position, attempts + 1, number), machine, rules, begun=False)
                 leases.append(
                     Lease(key=key, task=name, position=position, attempt=attempts + 1, owner=owner.id, expires=expires)
                 )
@@ -248,11 +249,11 @@ class RunQueue:
     def finish(self, lease: Lease, outcome: Outcome) -> bool:
         """Give an item its outcome; False, with nothing changed, when the lease is over."""
         with self._file.writing() as connection:
-            owner = self._holder(connection, lease)
-            if owner is None:
+            claim = self._claim_of(connection, lease)
+            if claim is None:
                 return False
             now = self._machine.wall_seconds()
-            number = claiming.record(connection, lease.position, lease.attempt, owner, Ending.DONE, outcome, now)
+            number = claiming.record(connection, claim, Ending.DONE, outcome, now)
             claiming.end(connection, lease.position, State.DONE, number)
         return True
 
@@ -263,22 +264,21 @@ class RunQueue:
             ``PENDING``; ``ABSTAINED`` for the last failure allowed, or one that lasts: the outcome is the item's then;
             None, with nothing changed, when the lease is over.
         """
-        rules, machine = self._settings.rules, self._machine
         with self._file.writing() as connection:
-            owner = self._holder(connection, lease)
-            if owner is None:
+            claim = self._claim_of(connection, lease)
+            if claim is None:
                 return None
-            return claiming.fail(connection, lease.position, lease.attempt, owner, outcome, rules, machine)
+            return claiming.fail(connection, claim, outcome, self._settings.rules, self._machine)
 
     def release(self, lease: Lease) -> bool:
         """The operator stopped it: pending again at its old place, and no failure; False when the lease is over."""
         now = self._machine.wall_seconds()
         outcome = Outcome.without_trace(claiming.RELEASED_STATUS, "released before it ended", started_at=now)
         with self._file.writing() as connection:
-            owner = self._holder(connection, lease)
-            if owner is None:
+            claim = self._claim_of(connection, lease)
+            if claim is None:
                 return False
-            claiming.record(connection, lease.position, lease.attempt, owner, Ending.RELEASED, outcome, now)
+            claiming.record(connection, claim, Ending.RELEASED, outcome, now)
             claiming.give_back(connection, lease.position)
         return True
 
@@ -362,10 +362,11 @@ class RunQueue:
             self._tasks = dict(connection.execute("SELECT name, id FROM tasks"))
         return None if name is None else self._tasks.get(name)
 
-    def _holder(self, connection: sqlite3.Connection, lease: Lease) -> int | None:
+    def _claim_of(self, connection: sqlite3.Connection, lease: Lease) -> Claim | None:
+        """What a lease is of; None when it is over."""
         key = (lease.position, lease.key, lease.attempt, lease.owner, self._machine.seconds())
         row = connection.execute(_HOLDER, key).fetchone()
-        return None if row is None else row[0]
+        return None if row is None else Claim(lease.position, lease.attempt, row[0])
 
     def _rows(self, build: Callable[[Sequence[Any]], Row], sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         with self._file.reading() as connection:

@@ -90,7 +90,8 @@ def _enter(connection: sqlite3.Connection, position: int, history: History) -> N
         connection.execute(_ADD_OWNER, (attempt.owner, history.host))
         (owner,) = connection.execute("SELECT number FROM owners WHERE id = ?", (attempt.owner,)).fetchone()
         ended_at = outcome.started_at + outcome.seconds
-        number = claiming.record(connection, position, attempt.attempt, owner, attempt.ending, outcome, ended_at)
+        claim = claiming.Claim(position, attempt.attempt, owner)
+        number = claiming.record(connection, claim, attempt.ending, outcome, ended_at)
         if attempt.ending in _FINAL:
             claiming.end(connection, position, _FINAL[attempt.ending], number)
     failures = sum(attempt.ending in _FAILURES for attempt in history.attempts)
