@@ -10,7 +10,8 @@ all instances of one task. On top of Gymnasium's own rules:
 * The reward is a finite number, except at a step that is said to be unstable.
 * ``step`` takes a read-only action; observations keep the keys, shapes and dtypes they have at reset.
 * Built-in time limits are lifted: the harness owns the horizon. ``terminated`` and ``truncated`` are the task's own.
-* ``env_spec`` says what the env offers; ``versions`` names the simulator's packages; ``renderer`` what draws.
+* The attributes ``env_spec`` (:class:`~hylo_core.spec.EnvSpec`: what the env offers), ``versions`` (package -> version
+  of the simulator) and ``renderer`` (what draws the pictures, as text) describe it; what is left out is unknown.
 * An option that would change nothing is refused when the env is made.
 
 Optional members of ``info`` are the constants below.
@@ -66,15 +67,6 @@ class EnvFactory(Protocol):
     def __call__(self, task: TaskSpec, **options: Any) -> gymnasium.Env[Any, Any]:
         """Make the env; raises :class:`hylo_eval.errors.EnvError` (a missing simulator names its extra)."""
         ...
-
-
-@runtime_checkable
-class DescribedEnv(Protocol):
-    """The attributes an environment of ours has beside Gymnasium's."""
-
-    env_spec: EnvSpec
-    versions: Mapping[str, str]
-    renderer: str
 
 
 def spec_of(env: object) -> EnvSpec:

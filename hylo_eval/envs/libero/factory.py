@@ -13,6 +13,7 @@ from hylo_eval.envs.libero.bddl import read_problem
 from hylo_eval.envs.libero.init_states import parse_uri, read_states, resolve, states_digest
 from hylo_eval.envs.libero.installation import Installation, find_installation
 from hylo_eval.envs.libero.specs import Orientation
+from hylo_eval.envs.picture_options import check_picture_options
 from hylo_eval.envs.task_support import read_params, require_init
 from hylo_eval.errors import EnvError
 
@@ -52,7 +53,7 @@ def make_libero_env(
     from hylo_eval.envs.libero.simulation import PictureSize, Simulation
 
     sizes = {"camera_height": camera_height, "camera_width": camera_width}
-    _check_picture_options({**sizes, "orientation": orientation}, cameras=cameras)
+    check_picture_options({**sizes, "orientation": orientation}, cameras=cameras)
     installation = find_installation(assets)
     files = read_files(task, installation)
     pictures = PictureSize(camera_height or DEFAULT_PIXELS, camera_width or DEFAULT_PIXELS) if cameras else None
@@ -111,16 +112,6 @@ def read_files(task: TaskSpec, installation: Installation) -> TaskFiles:
     states = read_states(init_file, count=init.count)
     _check_digest(task, "init_sha256", states_digest(states), init_file)
     return TaskFiles(bddl_file=bddl_file, problem=problem.name, states=states)
-
-
-def _check_picture_options(options: dict[str, Any], *, cameras: bool) -> None:
-    for name, value in options.items():
-        if value is not None and not cameras:
-            raise EnvError(
-                f"{name} changes nothing without pictures", fix=f"--env-arg cameras=true, or leave {name} out"
-            )
-        if isinstance(value, int) and not 16 <= value <= 1024:
-            raise EnvError(f"{name} must lie between 16 and 1024 pixels, not {value}")
 
 
 def _inside(folder: Path, suite: str, name: str) -> Path:

