@@ -44,6 +44,9 @@ Numbers: TypeAlias = Any
 PHASES = ("make", "reset", "open", "act", "filter", "step", "record", "close")
 """The phases of an episode in which something can fail."""
 
+AGENT_PHASES = frozenset({"open", "act"})
+"""The phases in which the agent's own code runs: what fails in them is the agent's fault, whatever its type."""
+
 
 class EpisodeStatus(StrEnum):
     """How an episode ended, and so who is to blame."""

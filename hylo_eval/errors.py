@@ -5,7 +5,8 @@
     HyloError
     └── EvalError                    usage, configuration or input: exit code 2
         ├── EnvError                 the environment's fault: a typed outcome, never a failed policy
-        │   └── EnvUnready           it is installed and lacks what it needs: nothing can be scored, exit code 3
+        │   ├── EnvUnready           it is installed and lacks what it needs: nothing can be scored, exit code 3
+        │   └── MissingSimulator     its packages are not installed
         ├── AgentError               the agent's fault
         ├── SafetyAbort              a safety filter stopped the episode
         ├── TraceError(path, line)   a trace that cannot be read

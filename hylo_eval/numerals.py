@@ -13,7 +13,7 @@ def is_plain_number(text: str) -> bool:
     return text.isascii() and "_" not in text
 
 
-def require_count(name: str, value: int, *, least: int = 1, most: int = MOST_COUNTED) -> int:
+def require_option_count(name: str, value: int, *, least: int = 1, most: int = MOST_COUNTED) -> int:
     """A count that somebody asks for with an option.
 
     Args:
@@ -23,7 +23,7 @@ def require_count(name: str, value: int, *, least: int = 1, most: int = MOST_COU
         most: The most.
 
     Raises:
-        EvalError: It is less or more.
+        EvalError: It is below ``least`` or above ``most``.
     """
     if least <= value <= most:
         return value

@@ -8,7 +8,7 @@ import click
 
 from hylo_core.canonical import describe
 from hylo_eval.errors import EvalError
-from hylo_eval.numerals import MOST_COUNTED, require_count
+from hylo_eval.numerals import MOST_COUNTED, require_option_count
 
 
 class Count(click.types.IntParamType):
@@ -33,4 +33,4 @@ class Count(click.types.IntParamType):
             # Python refuses thousands of digits in the same way as letters.
             wanted = f"must be a whole number from {self._least} to {self._most}"
             raise EvalError(f"{name} {wanted}, not {describe(value)}", fix=f"{name} {self._least}, or more") from None
-        return require_count(name, number, least=self._least, most=self._most)
+        return require_option_count(name, number, least=self._least, most=self._most)

@@ -92,7 +92,8 @@ class Activity(Record):
         """Who it is.
 
         Raises:
-            QueueError: A member is missing or not what it must be.
+            EvalError: A member is missing.
+            QueueError: A member is not what it must be.
         """
         names = {field.name for field in attrs.fields(Owner)}
         members = {name: value for name, value in self.owner.items() if name in names}

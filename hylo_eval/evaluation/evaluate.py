@@ -174,6 +174,7 @@ def evaluate(
         finished: Told of every episode that has its outcome.
 
     Raises:
+        ContractError: A question's truth breaks its contract; nothing was written.
         EvalError: Something is refused; nothing was written.
         Interrupted: The operator stopped the run; ``evallog.partial.json`` holds what is finished.
     """
@@ -263,7 +264,16 @@ def run_plan(
         record = RunBeginning(plan=plan, setup=setup, run=run, scorers=names, details=details or {})
         with contextlib.closing(record.open_queue(fsync=fsync, allow_code_change=allow_code_change)) as queue:
             videos = VideoTally()
-            conclude = partial(conclude_run, plan, setup, run, scorers, queue, differences, videos if video else None)
+            conclude = partial(
+                conclude_run,
+                queue,
+                plan=plan,
+                setup=setup,
+                run=run,
+                scorers=scorers,
+                differences=differences,
+                videos=videos if video else None,
+            )
             work = Work(
                 queue=queue,
                 run=run,
@@ -305,9 +315,9 @@ def _undisturbed(conclude: Callable[[], EvalResult]) -> EvalResult:
 
 def make_run_id(benchmark_id: str, agent_name: str) -> str:
     """``<time>-<benchmark>-<agent>-<random>``: sorts by time, says what it is, meets no other."""
-    time = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     slugs = [re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.")[:40] or "x" for text in (benchmark_id, agent_name)]
-    return f"{time}-{slugs[0]}-{slugs[1]}-{secrets.token_hex(2)}"
+    return f"{moment}-{slugs[0]}-{slugs[1]}-{secrets.token_hex(2)}"
 
 
 def _plan(benchmark: Benchmark, split: str | None, plan: Plan | None) -> Plan:
@@ -322,15 +332,29 @@ def _plan(benchmark: Benchmark, split: str | None, plan: Plan | None) -> Plan:
 
 
 def conclude_run(
+    queue: RunQueue,
+    *,
     plan: Plan,
     setup: RunSetup,
     run: RunFolder,
     scorers: Sequence[Scorer],
-    queue: RunQueue,
-    differences: Sequence[SpecDifference],
+    differences: Sequence[SpecDifference] = (),
     videos: VideoTally | None = None,
 ) -> EvalResult:
-    """Score what is done in a run and write its log, ``evallog.partial.json`` while the run is not whole."""
+    """Score what is done in a run and write its log, ``evallog.partial.json`` while the run is not whole.
+
+    Args:
+        queue: What is done.
+        plan: What was to be run.
+        setup: With what.
+        run: Where the traces lie and the log is written.
+        scorers: Pure scorers.
+        differences: What agent and environment do not say or disagree on, for the result.
+        videos: How many videos were written, for the result; None where none were asked for.
+
+    Raises:
+        EvalError: The log cannot be written, or the queue holds an outcome that is none.
+    """
     done = [
         Episode.recorded(run, plan.instance(result.key), result.attempt, with_trace(result, plan, setup, run))
         for result in queue.results()
@@ -339,7 +363,15 @@ def conclude_run(
     scored = score_episodes(scorers, done)
     summary = summaries(scorers, scored)
     complete = len(done) == plan.count
-    log = build_evallog(plan.benchmark, plan.split, setup.agent, run, scored, scorers, complete=complete)
+    log = build_evallog(
+        scored,
+        scorers,
+        benchmark=plan.benchmark,
+        split=plan.split,
+        agent=setup.agent,
+        run=run,
+        complete=complete,
+    )
     path = run.evallog if complete else run.partial_evallog
     write_evallog(log, path)
     if complete:

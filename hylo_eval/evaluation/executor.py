@@ -18,7 +18,7 @@ from hylo_core.trace import INFRASTRUCTURE
 from hylo_eval.errors import Disturbance, DisturbedTrace
 from hylo_eval.evaluation.activity import Activity, ActivityReport, WorkerActivity
 from hylo_eval.evaluation.file_size import FileSizeLimit
-from hylo_eval.evaluation.outcomes import outcome_of
+from hylo_eval.evaluation.outcomes import outcome_members
 from hylo_eval.evaluation.phases import IDLE
 from hylo_eval.evaluation.preflight import preflight
 from hylo_eval.evaluation.recipe import RunSetup
@@ -261,7 +261,7 @@ class InProcess:
             raise
         if not self.file_size_limit.restore():
             raise limited()
-        recorded = outcome_of(result, instance, work.run, started_at, time.monotonic() - began)
+        recorded = outcome_members(result, instance, work.run, started_at, time.monotonic() - began)
         work.settle(lease, Outcome(**recorded))
         self._doing = attrs.evolve(self._doing, episodes=self._doing.episodes + 1)
 

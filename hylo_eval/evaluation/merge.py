@@ -141,7 +141,7 @@ def merge(plan: MergePlan, run: RunFolder, *, link: bool = False, fsync: bool = 
     finally:
         shutil.rmtree(building.path, ignore_errors=True)
     with RunQueue.open(run.queue) as queue:
-        result = conclude_run(plan.whole, plan.setup, run, plan.scorers, queue, ())
+        result = conclude_run(queue, plan=plan.whole, setup=plan.setup, run=run, scorers=plan.scorers)
     return Merged(result=result, missing=missing)
 
 

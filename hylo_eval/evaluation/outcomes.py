@@ -21,17 +21,25 @@ def describe_failure(error: ErrorEvent) -> str:
     return clean_text(f"{error.phase}: {error.error_type}: {error.message}", MAX_ERROR_CHARACTERS)
 
 
-def success_of(instance: TaskInstance, end: EpisodeEnd) -> bool | None:
+def _success(instance: TaskInstance, end: EpisodeEnd) -> bool | None:
     """Whether an episode succeeded in the meaning of its task; None where only the scorer of its response can tell."""
     if instance.spec.success.name == RESPONSE_CORRECT:
         return None
     return end.success_at_end if instance.spec.success_at == "end" else end.success_once
 
 
-def outcome_of(
+def outcome_members(
     result: EpisodeResult, instance: TaskInstance, run: RunFolder, started_at: float, seconds: float
 ) -> dict[str, Any]:
-    """What the queue keeps of an attempt, as JSON."""
+    """What the queue keeps of an attempt: the members of :class:`hylo_eval.queue.Outcome` but ``worker``, as JSON.
+
+    Args:
+        result: What the episode came to.
+        instance: What was run.
+        run: The run folder, which the trace lies in.
+        started_at: When the attempt began, in seconds since 1970.
+        seconds: How long it took on the wall clock.
+    """
     error = result.error
     return {
         "status": str(result.end.status),
@@ -40,7 +48,7 @@ def outcome_of(
         "behaviour_sha256": result.digests.behaviour_sha256,
         "trace_bytes": result.digests.size,
         "steps": result.end.steps,
-        "success": success_of(instance, result.end),
+        "success": _success(instance, result.end),
         "disagreements": result.disagreements,
         "error": "" if error is None else describe_failure(error),
         "lasting": result.lasting,

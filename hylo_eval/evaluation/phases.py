@@ -17,7 +17,7 @@ from typing import Final, Self
 
 import attrs
 
-from hylo_core.trace import PHASES, EpisodeStatus
+from hylo_core.trace import AGENT_PHASES, PHASES, EpisodeStatus
 from hylo_eval.errors import EvalError
 
 IDLE: Final = "idle"
@@ -163,4 +163,4 @@ _DEADLINE_OF: Final = {
 
 def blame_for_breach(phase: str) -> EpisodeStatus:
     """The status of an episode whose worker outlasted the deadline of a phase."""
-    return EpisodeStatus.AGENT_ERROR if phase in ("open", "act") else EpisodeStatus.TIMEOUT
+    return EpisodeStatus.AGENT_ERROR if phase in AGENT_PHASES else EpisodeStatus.TIMEOUT

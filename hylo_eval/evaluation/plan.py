@@ -18,7 +18,7 @@ from hylo_core.task import TaskInstance, TaskSpec
 from hylo_core.trace import BenchmarkRef
 from hylo_eval.benchmarks import benchmarks_with_task
 from hylo_eval.errors import EvalError
-from hylo_eval.numerals import require_count
+from hylo_eval.numerals import require_option_count
 from hylo_eval.suggest import did_you_mean, quoted
 
 
@@ -170,7 +170,7 @@ def plan_run(
         ("--max-steps", max_steps),
     ):
         if value is not None:
-            require_count(name, value)
+            require_option_count(name, value)
     if shard is not None:
         read_shard_name(shard)
     selected = benchmark.tasks
@@ -297,7 +297,7 @@ def _keyed(benchmark: Benchmark, key: str, split: str, called: str) -> TaskSpec:
     )
 
 
-def declared_order(benchmark_id: str, instances: Sequence[TaskInstance]) -> list[TaskInstance]:
+def in_declared_order(benchmark_id: str, instances: Sequence[TaskInstance]) -> list[TaskInstance]:
     """Instances round by round over the tasks; any selection keeps the order it has in the whole split."""
     return sorted(instances, key=lambda item: _place(benchmark_id, item.spec.id, item.episode_index))
 

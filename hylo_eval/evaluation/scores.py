@@ -45,10 +45,10 @@ class ScoredEpisode:
 
 
 def checked_scorers(scorers: Sequence[Scorer]) -> Sequence[Scorer]:
-    """The scorers, refused when there is none or two share a name.
+    """The scorers, as they are.
 
     Raises:
-        EvalError: Either.
+        EvalError: There is none, two share a name, or one is no object with ``score()`` and a name that UTF-8 can hold.
     """
     for scorer in scorers:
         if isinstance(scorer, (str, type)) or not hasattr(scorer, "score"):
@@ -102,13 +102,13 @@ def summaries(scorers: Sequence[Scorer], scored: Sequence[ScoredEpisode]) -> dic
 
 
 def build_evallog(
+    scored: Sequence[ScoredEpisode],
+    scorers: Sequence[Scorer],
+    *,
     benchmark: Benchmark,
     split: str,
     agent: AgentInfo,
     run: RunFolder,
-    scored: Sequence[ScoredEpisode],
-    scorers: Sequence[Scorer],
-    *,
     complete: bool,
 ) -> EvalLog:
     """The EvalLog of a run, samples in the benchmark's order whatever order they ran in."""

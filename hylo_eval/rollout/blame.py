@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from hylo_core.errors import clean_text, describe_error, message_of
-from hylo_core.trace import EpisodeStatus, ErrorEvent
+from hylo_core.trace import AGENT_PHASES, EpisodeStatus, ErrorEvent
 from hylo_eval.errors import AgentError, EnvError, SafetyAbort
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _PHASES_OF_STEPS: Final = ("act", "filter", "step")
 
 def status_of(error: BaseException, phase: str) -> EpisodeStatus:
     """The status of an episode that ended with ``error``, raised in ``phase``."""
-    if phase in ("open", "act"):
+    if phase in AGENT_PHASES:
         # Whatever its type: an agent that raises EnvError must not leave the denominator as infrastructure.
         return EpisodeStatus.AGENT_ERROR
     if isinstance(error, SafetyAbort) and phase == "filter":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hylo_eval.errors import EvalError
-from hylo_eval.numerals import MOST_COUNTED, are, counted, require_count
+from hylo_eval.numerals import MOST_COUNTED, are, counted, require_option_count
 
 ROOT = Path(__file__).parents[2]
 BY_HAND = re.compile(r"\{[^{}\"]+\} (?:scored |finished )?episodes\b")
@@ -39,6 +39,6 @@ def test_no_message_counts_episodes_by_hand() -> None:
 def test_a_count_has_bounds(value: int) -> None:
     """Refused with one that would do; the bounds themselves are taken."""
     with pytest.raises(EvalError, match="--episodes must be at ") as refused:
-        require_count("--episodes", value)
+        require_option_count("--episodes", value)
     assert refused.value.fix in ("--episodes 1, or more", f"--episodes {MOST_COUNTED}, or less")
-    assert [require_count("--episodes", value) for value in (1, MOST_COUNTED)] == [1, MOST_COUNTED]
+    assert [require_option_count("--episodes", value) for value in (1, MOST_COUNTED)] == [1, MOST_COUNTED]

@@ -93,10 +93,8 @@ def differences(recorded: Fingerprint, observation: Mapping[str, Any]) -> tuple[
     for key, expected in recorded.brightness.items():
         if key in observation:
             levels = [float(level) for level in observation[key].mean((0, 1))]
-            if (
-                not max(abs(level - other) for level, other in zip(levels, expected, strict=True))
-                <= BRIGHTNESS_TOLERANCE
-            ):
+            apart = max(abs(level - other) for level, other in zip(levels, expected, strict=True))
+            if not apart <= BRIGHTNESS_TOLERANCE:  # so that NaN is found too
                 shown = " ".join(f"{level:.1f}" for level in levels)
                 found.append(f"{key} has mean red, green, blue {shown}; recorded were {expected}")
     return tuple(found)
@@ -105,4 +103,4 @@ def differences(recorded: Fingerprint, observation: Mapping[str, Any]) -> tuple[
 def _angle_degrees(first: tuple[float, ...], second: Any) -> float:
     """The angle of the rotation from one unit quaternion to another."""
     product = abs(sum(a * float(b) for a, b in zip(first, second, strict=True)))
-    return math.degrees(2.0 * math.acos(min(1.0, product))) if product == product else math.nan  # noqa: PLR0124
+    return math.nan if math.isnan(product) else math.degrees(2.0 * math.acos(min(1.0, product)))

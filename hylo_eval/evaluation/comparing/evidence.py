@@ -22,7 +22,7 @@ from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.finished_episodes import declared_keys, finished_samples
 from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.making import make_scorer
-from hylo_eval.evaluation.plan import declared_order
+from hylo_eval.evaluation.plan import in_declared_order
 from hylo_eval.evaluation.scores import score_trace
 from hylo_eval.families import simulating_versions, without_places
 from hylo_eval.numerals import counted
@@ -108,7 +108,7 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
     # The traces of a whole run tell its order by themselves.
     order = () if finished and traces else declared_keys(run, conditions.keys_digest)
     if finished and not faults:
-        ordered = [instance.key for instance in declared_order(conditions.benchmark.id, instances)]
+        ordered = [instance.key for instance in in_declared_order(conditions.benchmark.id, instances)]
         faults += _selection_faults(manifest, run.manifest, len(samples), ordered, instances if traces else None)
         if traces and not faults:
             order = tuple(ordered)

@@ -35,7 +35,7 @@ from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.errors import Disturbance, DisturbedTrace, EnvUnready, EvalError
 from hylo_eval.evaluation.executor import close_agent
 from hylo_eval.evaluation.file_size import FileSizeLimit
-from hylo_eval.evaluation.outcomes import outcome_of
+from hylo_eval.evaluation.outcomes import outcome_members
 from hylo_eval.evaluation.phases import IDLE, PhaseBoard
 from hylo_eval.evaluation.preflight import preflight
 from hylo_eval.evaluation.recipe import Recipe
@@ -186,7 +186,7 @@ class _Process:
                 "type": "outcome",
                 "number": command["number"],
                 "attempt": command["attempt"],
-                "outcome": outcome_of(result, instance, worker.run, started_at, time.monotonic() - began),
+                "outcome": outcome_members(result, instance, worker.run, started_at, time.monotonic() - began),
                 "resident_bytes": result.end.volatile.get("resident_bytes"),
                 "videos": None if worker.video is None else attrs.asdict(worker.video.take_tally()),
             }

@@ -7,7 +7,7 @@ import orjson
 
 from hylo_core.trace import ErrorEvent
 from hylo_eval import read_trace, run_episode
-from hylo_eval.evaluation.outcomes import MAX_ERROR_CHARACTERS, describe_failure, outcome_of
+from hylo_eval.evaluation.outcomes import MAX_ERROR_CHARACTERS, describe_failure, outcome_members
 from hylo_eval.queue import Outcome
 from hylo_eval.traces.layout import RunFolder
 from tests.episodes import FunctionAgent, ScriptedEnv, instance
@@ -18,7 +18,9 @@ def test_an_outcome_names_the_trace_it_is_of(tmp_path) -> None:
     run = RunFolder.at(tmp_path, "run")
     run.create()
     result = run_episode(ScriptedEnv(success_at=(4,)), FunctionAgent(), instance(), trace_path=run.trace("x.1"))
-    outcome = Outcome(**orjson.loads(orjson.dumps(outcome_of(result, instance(), run, 12.0, 3.5))), worker="worker-1")
+    outcome = Outcome(
+        **orjson.loads(orjson.dumps(outcome_members(result, instance(), run, 12.0, 3.5))), worker="worker-1"
+    )
     trace = read_trace(run.path / outcome.trace)
     assert outcome.trace == "episodes/x.1.jsonl"
     assert (outcome.trace_sha256, outcome.behaviour_sha256) == (trace.trace_sha256, trace.behaviour_sha256)
