@@ -142,7 +142,7 @@ def instance_of(*types: type, optional: bool = False) -> Validator:
     return check
 
 
-def sequence_of(path: str, check_item: Callable[[Any, str], None]) -> Callable[[Any], tuple[Any, ...]]:
+def sequence_of(path: str, check_item: Callable[[Any, str], object]) -> Callable[[Any], tuple[Any, ...]]:
     """An attrs converter: a list or tuple becomes a tuple whose items pass ``check_item(item, item_path)``."""
 
     def convert(value: object) -> tuple[Any, ...]:
@@ -167,14 +167,20 @@ def texts(path: str) -> Callable[[Any], tuple[str, ...]]:
     return sequence_of(path, check_item)
 
 
-def contracts_of(path: str, cls: type) -> Callable[[Any], tuple[Any, ...]]:
+def member_of(cls: type[V]) -> Callable[[Any, str], V]:
+    """A reader for :func:`sequence_of` and :func:`mapping_of`: an instance of one class, as it is."""
+
+    def read(member: Any, member_path: str) -> V:
+        if not isinstance(member, cls):
+            raise ContractError(f"must be a {cls.__name__}, not {describe(member)}", path=member_path)
+        return member
+
+    return read
+
+
+def contracts_of(path: str, cls: type[V]) -> Callable[[Any], tuple[V, ...]]:
     """An attrs converter for a list of contracts of one class."""
-
-    def check_item(item: Any, item_path: str) -> None:
-        if not isinstance(item, cls):
-            raise ContractError(f"must be a {cls.__name__}, not {describe(item)}", path=item_path)
-
-    return sequence_of(path, check_item)
+    return sequence_of(path, member_of(cls))
 
 
 def mapping_of(
@@ -191,11 +197,12 @@ def mapping_of(
     def convert(value: object) -> FrozenMapping[V]:
         if not isinstance(value, Mapping):
             raise ContractError(f"must be {what}, not {describe(value)}", path=path)
-        members = cast("Mapping[Any, Any]", value)
-        for key in members:
+        members: dict[str, V] = {}
+        for key, item in cast("Mapping[Any, Any]", value).items():
             if not isinstance(key, str):
                 raise ContractError(f"has the key {key!r}; keys are text", path=path)
-        return FrozenMapping({key: read_member(item, f"{path}.{key}") for key, item in members.items()})
+            members[key] = read_member(item, f"{path}.{key}")
+        return FrozenMapping(members)
 
     return convert
 

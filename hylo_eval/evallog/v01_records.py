@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import attrs
 
-from hylo_core.contract import Record, describe, instance_of, integer, sequence_of, text
+from hylo_core.contract import Record, contracts_of, describe, instance_of, integer, mapping_of, text
 from hylo_core.errors import ContractError
-from hylo_core.frozen import FrozenMapping, freeze_mapping
+from hylo_core.frozen import freeze_mapping
 from hylo_eval.evallog.parties import LoggedAgent, LoggedBenchmark
 
 
-def _scores(value: object) -> FrozenMapping[float | None]:
-    if not isinstance(value, Mapping):
-        raise ContractError(f"must be a mapping, not {describe(value)}", path="scores")
-    members = cast("Mapping[Any, Any]", value)
-    for name, score in members.items():
-        number = isinstance(score, (int, float)) and not isinstance(score, bool)
-        if score is not None and (not number or score - score != 0.0):
-            raise ContractError(f"must be a finite number or null, not {describe(score)}", path=f"scores.{name}")
-    return FrozenMapping(members)
+def _score(value: Any, path: str) -> float | None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and (not number or value - value != 0.0):
+        raise ContractError(f"must be a finite number or null, not {describe(value)}", path=path)
+    return value
 
 
 @attrs.frozen(kw_only=True)
@@ -43,16 +39,8 @@ class Sample(Record):
     seed: int = attrs.field(validator=integer(minimum=0))
     episode_id: str = attrs.field(validator=text())
     status: str = attrs.field(validator=text(empty=False))
-    scores: Mapping[str, float | None] = attrs.field(converter=_scores)
+    scores: Mapping[str, float | None] = attrs.field(converter=mapping_of("scores", _score))
     trace: str = attrs.field(validator=text())
-
-
-def _samples(value: object) -> tuple[Sample, ...]:
-    def check(item: Any, path: str) -> None:
-        if not isinstance(item, Sample):
-            raise ContractError(f"must be a Sample, not {describe(item)}", path=path)
-
-    return sequence_of("samples", check)(value)
 
 
 @attrs.frozen(kw_only=True)
@@ -71,4 +59,4 @@ class EvalLog(Record):
     benchmark: LoggedBenchmark = attrs.field(validator=instance_of(LoggedBenchmark))
     agent: LoggedAgent = attrs.field(validator=instance_of(LoggedAgent))
     results: Mapping[str, Any] = attrs.field(converter=freeze_mapping("results"))
-    samples: tuple[Sample, ...] = attrs.field(converter=_samples)
+    samples: tuple[Sample, ...] = attrs.field(converter=contracts_of("samples", Sample))

@@ -16,12 +16,14 @@ from hylo_core.canonical import is_digest
 from hylo_core.contract import (
     Record,
     boolean,
+    contracts_of,
     describe,
     instance_of,
     integer,
+    mapping_of,
+    member_of,
     number,
     one_of,
-    sequence_of,
     text,
     texts,
 )
@@ -34,31 +36,6 @@ STATUSES = ("complete", "partial", "unknown")
 """Whether every planned instance has an outcome; ``unknown`` in a log that came from v0.1."""
 
 INTERVAL_METHODS = ("wilson", "bootstrap")
-
-
-def _mapping_of(path: str, check: Callable[[Any, str], Any]) -> Callable[[Any], FrozenMapping[Any]]:
-    """An attrs converter: a mapping from text to what ``check(value, value_path)`` makes of its values."""
-
-    def convert(value: object) -> FrozenMapping[Any]:
-        if not isinstance(value, Mapping):
-            raise ContractError(f"must be a mapping, not {describe(value)}", path=path)
-        members: dict[str, Any] = {}
-        for key, item in cast("Mapping[Any, Any]", value).items():
-            if not isinstance(key, str):
-                raise ContractError(f"has the key {key!r}; keys are text", path=path)
-            members[key] = check(item, f"{path}.{key}")
-        return FrozenMapping(members)
-
-    return convert
-
-
-def _is_a(kind: type) -> Callable[[Any, str], Any]:
-    def check(value: Any, path: str) -> Any:
-        if not isinstance(value, kind):
-            raise ContractError(f"must be a {kind.__name__}, not {describe(value)}", path=path)
-        return value
-
-    return check
 
 
 def _count(value: Any, path: str) -> int:
@@ -104,7 +81,9 @@ class EvalSpec(Record):
     run_id: str = attrs.field(validator=text(empty=False))
     benchmark: LoggedBenchmark = attrs.field(validator=instance_of(LoggedBenchmark))
     agent: LoggedAgent = attrs.field(validator=instance_of(LoggedAgent))
-    scorers: Mapping[str, ScorerDeclaration] = attrs.field(converter=_mapping_of("scorers", _is_a(ScorerDeclaration)))
+    scorers: Mapping[str, ScorerDeclaration] = attrs.field(
+        converter=mapping_of("scorers", member_of(ScorerDeclaration))
+    )
     manifest: Mapping[str, Any] = attrs.field(converter=freeze_mapping("manifest"))
     scored_by: Mapping[str, Any] = attrs.field(converter=freeze_mapping("scored_by"))
 
@@ -150,7 +129,7 @@ class ScoreStatistics(Record):
     mean: float | None = attrs.field(validator=number(optional=True))
     n_attempted: int = attrs.field(validator=integer(minimum=0))
     n_scored: int = attrs.field(validator=integer(minimum=0))
-    abstained: Mapping[str, int] = attrs.field(converter=_mapping_of("abstained", _count))
+    abstained: Mapping[str, int] = attrs.field(converter=mapping_of("abstained", _count))
     interval: MeanInterval | None = attrs.field(validator=instance_of(MeanInterval, optional=True))
     worst_case: Bounds | None = attrs.field(validator=instance_of(Bounds, optional=True))
 
@@ -174,9 +153,9 @@ class MacroMean(Record):
 
 def _groups(path: str) -> Callable[[Any], FrozenMapping[Any]]:
     def check(value: Any, group_path: str) -> Any:
-        return _mapping_of(group_path, _is_a(ScoreStatistics))(value)
+        return mapping_of(group_path, member_of(ScoreStatistics))(value)
 
-    return _mapping_of(path, check)
+    return mapping_of(path, check)
 
 
 def _agreements(value: object) -> tuple[Mapping[str, Any], ...]:
@@ -206,8 +185,8 @@ class Results(Record):
     n_episodes: int = attrs.field(validator=integer(minimum=0))
     n_scored: int = attrs.field(validator=integer(minimum=0))
     n_modified: int = attrs.field(validator=integer(minimum=0))
-    overall: Mapping[str, ScoreStatistics] = attrs.field(converter=_mapping_of("overall", _is_a(ScoreStatistics)))
-    macro: Mapping[str, MacroMean] = attrs.field(converter=_mapping_of("macro", _is_a(MacroMean)))
+    overall: Mapping[str, ScoreStatistics] = attrs.field(converter=mapping_of("overall", member_of(ScoreStatistics)))
+    macro: Mapping[str, MacroMean] = attrs.field(converter=mapping_of("macro", member_of(MacroMean)))
     tasks: Mapping[str, Mapping[str, ScoreStatistics]] = attrs.field(converter=_groups("tasks"))
     tags: Mapping[str, Mapping[str, ScoreStatistics]] = attrs.field(converter=_groups("tags"))
     other: Mapping[str, Any] = attrs.field(converter=freeze_mapping("other"))
@@ -258,7 +237,7 @@ class Stats(Record):
     finished_at: str = attrs.field(validator=text())
     total_steps: int | None = attrs.field(validator=integer(minimum=0, optional=True))
     reply_seconds: ReplySeconds | None = attrs.field(validator=instance_of(ReplySeconds, optional=True))
-    statuses: Mapping[str, int] = attrs.field(converter=_mapping_of("statuses", _count))
+    statuses: Mapping[str, int] = attrs.field(converter=mapping_of("statuses", _count))
     initial_states: InitialStates | None = attrs.field(validator=instance_of(InitialStates, optional=True))
     disagreements: int | None = attrs.field(validator=integer(minimum=0, optional=True))
 
@@ -303,7 +282,7 @@ class Sample(Record):
     seed: int = attrs.field(validator=integer(minimum=0))
     episode_id: str = attrs.field(validator=text())
     status: str = attrs.field(validator=text(empty=False))
-    scores: Mapping[str, Score] = attrs.field(converter=_mapping_of("scores", _is_a(Score)))
+    scores: Mapping[str, Score] = attrs.field(converter=mapping_of("scores", member_of(Score)))
     trace: str = attrs.field(validator=text())
     trace_sha256: str = attrs.field(default="", validator=_digest)
     behaviour_sha256: str = attrs.field(default="", validator=_digest)
@@ -316,10 +295,6 @@ class Sample(Record):
         """A scorer's number; None where it abstained or was not asked."""
         score = self.scores.get(scorer)
         return None if score is None else score.value
-
-
-def _samples(value: object) -> tuple[Sample, ...]:
-    return sequence_of("samples", _is_a(Sample))(value)
 
 
 @attrs.frozen(kw_only=True)
@@ -367,7 +342,7 @@ class EvalLog(LogHeader):
         samples: One an instance, in the order of the benchmark's split.
     """
 
-    samples: tuple[Sample, ...] = attrs.field(converter=_samples)
+    samples: tuple[Sample, ...] = attrs.field(converter=contracts_of("samples", Sample))
 
     def header(self) -> LogHeader:
         """Everything but the samples."""

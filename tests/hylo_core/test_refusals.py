@@ -106,6 +106,9 @@ JSON_ONLY_TASKS: list[tuple[dict[str, Any], str, str]] = [
 BENCHMARKS: list[tuple[dict[str, Any], str, str]] = [
     ({"tasks": []}, "tasks", "must hold at least one task"),
     ({"splits": {}}, "splits", "must have at least one split"),
+    ({"splits": {"": [1]}}, "splits", "has a split without a name"),
+    ({"splits": {1: [1]}}, "splits", "has the key 1; keys are text"),
+    ({"max_steps": {1: 5}}, "max_steps", "has the key 1; keys are text"),
     ({"splits": {"heldout": []}}, "splits.heldout", "has no seeds"),
     ({"splits": {"heldout": [1, 1]}}, "splits.heldout[1]", "is seed 1, again in this split; a seed stands once in a split and in one split only"),
     ({"splits": {"train": [1], "heldout": [0, 1]}}, "splits.heldout[1]", "is seed 1, also in split 'train'; a seed stands once in a split and in one split only"),
