@@ -158,7 +158,18 @@ class TaskProvider(Protocol):
 def provide(
     provider: TaskProvider, *, splits: Mapping[str, tuple[int, ...]], split: str, count: int, seed: int
 ) -> Benchmark:
-    """A benchmark of the tasks a provider draws; what was asked of it is kept in the metadata."""
+    """A benchmark of the tasks a provider draws; what was asked of it is kept in the metadata.
+
+    Args:
+        provider: Draws the tasks; its id and version become the benchmark's.
+        splits: Split name to seeds of the benchmark that is made.
+        split: Which split the provider draws for.
+        count: How many tasks it draws.
+        seed: The seed of the draw.
+
+    Raises:
+        ContractError: The provider returned another number of tasks, or the benchmark breaks its contract.
+    """
     tasks = provider.tasks(split, count, seed)
     if len(tasks) != count:
         raise ContractError(f"asked {provider.id!r} for {count} tasks and got {len(tasks)}", path="tasks")

@@ -33,7 +33,12 @@ _SCALARS: dict[type, tuple[tuple[type, ...], str]] = {
 
 
 def structure(data: Any, cls: type[C], *, source: str = "") -> C:
-    """Build a contract from its JSON form.
+    """Build a contract from its JSON form; nothing is coerced.
+
+    Args:
+        data: The JSON form.
+        cls: The contract's class.
+        source: The file the data came from, for error texts.
 
     Raises:
         ContractError: The first thing that is wrong, with its path below ``data``.

@@ -1,7 +1,8 @@
 """The base of every contract, and the checks its fields use.
 
 A contract is an attrs class, frozen, with slots. Its fields are checked when it is built, whoever builds it: the
-codec reading a file and a line of Python meet the same refusals, each a :class:`ContractError` that names the field.
+codec reading a file and a line of Python meet the same refusals. Every validator and converter of this module refuses a
+value with a :class:`ContractError` that names the field.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ def render_instruction(template: str, values: Mapping[str, str]) -> str:
 def matches_instruction(template: str, text: str) -> bool:
     """Whether ``text`` can have come from ``template`` by filling its fields with something.
 
-    Every literal is looked for from the left: what a field takes more than it must is of no use to what follows. So the
-    time is that of a search, where a regular expression of many fields would try every division of the text.
+    Each literal is searched for from the left: if any division of the text matches, the one with the shortest fields
+    does. So one pass is enough, where a regular expression with many fields would try every division.
     """
     literals, gaps = _literals(template)
     if not gaps:

@@ -1,4 +1,4 @@
-"""Steps held by column: most of what is asked of a trace is one short member of every step."""
+"""Steps held by column: most readers of a trace want one short member of every step."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ StepT = TypeVar("StepT")
 
 
 class ColumnSteps(Sequence[StepT]):
-    """Steps whose short members are at hand as columns, and which are read whole when somebody asks for one of them.
+    """A sequence of steps that holds their short members as columns, and reads the whole steps on first use.
 
     Args:
         columns: Member of a step -> its value at every step, in order; all of one length, at least one column.
-        read: Gives every step whole. Called at most once, and only when a step is asked for.
+        read: Returns all steps, whole. Called at most once, and only when a step is used.
     """
 
     __slots__ = ("_columns", "_read", "_whole")

@@ -383,9 +383,8 @@ class EpisodeTrace:
     def column(self, name: str) -> Sequence[Any]:
         """One member of every step, in order: ``trace.column("reward")``.
 
-        A trace that is read to be scored keeps the short members as columns and reads its steps whole only when one of
-        them is asked for, so this is many times faster than going through ``steps``. Short are all but ``proposed``,
-        ``applied`` and ``observation``.
+        A trace that was read with ``by_column`` holds the short members as columns, so this is many times faster than
+        going through ``steps``. All members but ``proposed``, ``applied`` and ``observation`` are short.
         """
         steps = self.steps
         return steps.column(name) if isinstance(steps, ColumnSteps) else [getattr(step, name) for step in steps]

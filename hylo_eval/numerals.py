@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 MOST_COUNTED: Final = 2**31 - 1
-"""What nobody means to count beyond: of episodes, steps, processes."""
+"""More episodes, steps or processes than anybody can mean."""
 
 
 def is_plain_number(text: str) -> bool:
@@ -27,7 +27,7 @@ def require_option_count(name: str, value: int, *, least: int = 1, most: int = M
     """
     if least <= value <= most:
         return value
-    # Imported here: help, which asks for no number, is not to wait for it.
+    # Imported here, so that --help, which checks no number, does not wait for it.
     from hylo_core.canonical import describe
     from hylo_eval.errors import EvalError
 

@@ -1,8 +1,8 @@
 """What the processes of a run do now: a small file of each in the run folder, for whoever looks from outside.
 
 The queue knows who holds which episode; that a worker has been in ``reset`` for two minutes only its supervisor knows.
-There is a file for each process that claims, because two terminals may work on one run. It is derived, and nothing is
-decided by it: a run whose folder takes no more files goes on without.
+There is a file for each process that claims, because two terminals may work on one run. The files are only shown:
+nothing is decided by them, and a run goes on where they cannot be written.
 """
 
 from __future__ import annotations

@@ -272,9 +272,13 @@ def read_shard_name(shard: str) -> tuple[int, int]:
 
 
 def _shard_of(item: Planned, count: int) -> int:
-    """The part of an instance. Tasks are turned against each other, or a part would see one initial state of each."""
-    turned = hashlib.sha256(f"hylo.shard/v1|{item.task}".encode()).digest()
-    return (item.episode_index + int.from_bytes(turned[:4])) % count
+    """The part of an instance, from 0.
+
+    The seeds of each task are dealt out from an offset of its own. Without it a part would hold the same seeds of every
+    task, and so, where a seed is an initial state, one initial state of each.
+    """
+    offset = hashlib.sha256(f"hylo.shard/v1|{item.task}".encode()).digest()
+    return (item.episode_index + int.from_bytes(offset[:4])) % count
 
 
 def _keyed(benchmark: Benchmark, key: str, split: str, called: str) -> TaskSpec:

@@ -146,7 +146,11 @@ def scorers_of(log: LogHeader) -> list[str]:
 
 
 def trace_path(run: RunFolder, sample: Sample) -> Path:
-    """Where a sample's trace is; a log must not lead out of its run folder."""
+    """Where a sample's trace is.
+
+    Raises:
+        EvalError: The log names something else than a file of its run's ``episodes`` folder.
+    """
     path = run.named_trace(sample.trace)
     if path is None:
         raise EvalError(

@@ -189,7 +189,7 @@ class Worker:
 
 
 def _are_one_task(before: TaskSpec | None, now: TaskSpec) -> bool:
-    """Whether the digests are equal; the instances of a task nearly always share its spec, which spares them."""
+    """Whether the digests are equal; they are not computed where both are one object, which is nearly always so."""
     return before is now or (before is not None and before.digest() == now.digest())
 
 

@@ -174,7 +174,7 @@ def takes_integers(space: Any) -> bool:
 
 @lru_cache(maxsize=256)
 def _dtype_text(dtype: Any) -> str:
-    """With its byte order; numpy puts it together anew each time."""
+    """``str(dtype)``, with its byte order, cached: numpy builds the text at every call."""
     return str(dtype)
 
 

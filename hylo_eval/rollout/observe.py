@@ -22,13 +22,13 @@ _NO_ARRAY: tuple[Any, Any] = (None, None)
 
 @lru_cache(maxsize=256)
 def array_layout(shape: tuple[int, ...], dtype: str) -> ArrayLayout:
-    """One value for all episodes: those of a task have the same layouts, and the writer knows them again."""
+    """A layout, made once for all episodes: those of a task share theirs, and the writer knows it by identity."""
     return ArrayLayout(shape=shape, dtype=dtype)
 
 
 @lru_cache(maxsize=256)
 def _dtype_name(dtype: np.dtype[Any]) -> str:
-    """Its name; numpy puts it together anew each time."""
+    """``dtype.name``, cached: numpy builds the text at every access."""
     return dtype.name
 
 
@@ -70,7 +70,7 @@ class ObservationView:
             raise EnvError(f"the observation's keys changed during the episode: {', '.join(changed)}")
         for key, value in observation.items():
             shape, dtype = self._arrays.get(key, _NO_ARRAY)
-            # By identity: where the dtype is another object, it is compared at leisure.
+            # Identity is the fast common case; another dtype object is compared in full below.
             if type(value) is not np.ndarray or value.dtype is not dtype or value.shape != shape:
                 self._check_layout(key, value)
         if self._frames is not None:

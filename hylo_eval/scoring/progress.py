@@ -55,7 +55,14 @@ class ProgressAtEnd:
 
 
 def share(goal: Sequence[bool]) -> float:
-    """The share of the conjuncts that hold; every one must be true or false."""
+    """The share of the conjuncts that hold, in [0, 1].
+
+    Args:
+        goal: Whether each conjunct holds; at least one.
+
+    Raises:
+        EvalError: A member is no bool.
+    """
     if any(type(holds) is not bool for holds in goal):
         raise EvalError(
             f"a goal is a list of true and false, not {list(goal)!r:.80}",

@@ -2,7 +2,7 @@
 
 An episode of a millisecond costs its run less than telling the worker of the next one and committing what it came to.
 So a worker whose episodes are short holds a few more, and they are committed many at a time. Nothing else changes: each
-has a lease of its own, one that was not begun is given back and no try of its is counted.
+has a lease of its own, and one that was not begun is given back without counting a try.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hylo_eval.evaluation.workers.seat import Seat
 
 AHEAD_SECONDS: Final = 0.05
-"""What a worker holds lasts about so long: from longer episodes on it holds the one it runs alone."""
+"""What a worker holds ahead takes about this long; one whose episodes are longer holds only the one it runs."""
 
 MOST_AHEAD: Final = 63
 """Episodes at most: their commands must fit into the pipe, or a worker that hangs would have its supervisor wait."""
@@ -24,7 +24,7 @@ LONGEST_KEY: Final = 128
 """Characters of an instance key, for the same reason: a command is at most a kilobyte."""
 
 STALLED_SECONDS: Final = 1.0
-"""An episode that lasts so long was no short one: what stands behind it goes back, for other workers."""
+"""An episode that lasts this long was not short: what its worker holds ahead goes back, for other workers."""
 
 GATHER_SECONDS: Final = 0.005
 _ENOUGH_AHEAD: Final = 24

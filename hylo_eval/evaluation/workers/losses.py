@@ -11,10 +11,10 @@ from hylo_eval.evaluation.workers.lost_episode import TOLD_TO_STOP, Loss, LostEp
 from hylo_eval.queue import Lease
 
 MAX_FAILED_STARTS: Final = 3
-"""Workers in a row that die before they are ready, after which the run ends: trying on would not help."""
+"""Workers in a row that die before they are ready, after which the run ends: another try would not help."""
 
 MAX_LOST_IN_A_ROW: Final = 20
-"""Workers lost one after the other, whatever they ran, after which the run ends: that is no single bad episode."""
+"""Workers lost in a row, whatever they ran, after which the run ends: no single episode is to blame."""
 
 
 class Losses:
@@ -46,7 +46,7 @@ class Losses:
         self.count(f"{loss.what} in {loss.phase}\n{loss.words}")
 
     def settle_told_to_stop(self, work: Work, setup: RunSetup, lease: Lease, *, worker: str, since: float) -> None:
-        """The same of a worker that says it was stopped. It is not counted: the next one is as well as this one was."""
+        """The same for a worker that says it was stopped. It is not counted: nothing was wrong with its process."""
         loss = Loss(phase="step", what=TOLD_TO_STOP, started_at=since, worker=worker)
         lost = self.among(work, setup)
         work.settle(lease, lost.outcome_of_told_to_stop(work.instance(lease.key), lease.attempt, loss))

@@ -27,7 +27,7 @@ from hylo_eval.evaluation.workers.process import BOARD_VARIABLE, EVENTS_VARIABLE
 from hylo_eval.interpreters.own import hylo_version, is_own, safe_path, source_digest
 
 MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
-"""A worker whose event is longer has lost its mind, or its agent writes to a descriptor that is not its own."""
+"""A worker whose event is longer is broken, or its agent writes to a descriptor that is not its own."""
 
 MAX_LOG_BYTES: Final = 32 * 1024 * 1024
 """What is kept of what one worker prints; simulators are known to print at every step."""
