@@ -73,7 +73,7 @@ def _output(name: str, run_root: Path) -> RunFolder:
 
 
 def _print_missing(merged: Merged) -> None:
-    from hylo_eval.evaluation.status import root_option
+    from hylo_eval.traces.finding import root_option
 
     if not merged.missing:
         return

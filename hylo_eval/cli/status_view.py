@@ -12,11 +12,11 @@ from hylo_eval.cli.run_settings import differing_settings
 from hylo_eval.cli.tables import draw_table, print_table, shortened_widths, table_columns
 from hylo_eval.cli.terminal import percent, printable_line
 from hylo_eval.evaluation.activity import Presence
-from hylo_eval.evaluation.status import root_option
 from hylo_eval.evaluation.tally import COUNTS
 from hylo_eval.numerals import counted
 from hylo_eval.queue import Ending, State
 from hylo_eval.scoring.lengths import ENDS_FIRST
+from hylo_eval.traces.finding import root_option
 from hylo_eval.versions import stand_in_sentence
 
 if TYPE_CHECKING:

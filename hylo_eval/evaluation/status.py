@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import attrs
@@ -204,13 +203,3 @@ def _read_manifest(run: RunFolder) -> tuple[Mapping[str, Any], list[str]]:
         return read_manifest(run.manifest), []
     except EvalError as error:
         return {}, [error.message]
-
-
-def root_option(run: RunFolder) -> str:
-    """What has to be added to a command that names the run by its id, such as ``--run-root results``."""
-    root = run.path.parent
-    if root == Path("runs").absolute():
-        return ""
-    with contextlib.suppress(ValueError):
-        return f" --run-root {root.relative_to(Path.cwd())}"
-    return f" --run-root {root}"

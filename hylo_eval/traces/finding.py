@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
@@ -80,12 +81,20 @@ def how_to_finish(run: RunFolder) -> str:
     """What mends a run that has no log yet: the command that continues it, where it was begun by one."""
     if not run.queue.is_file():
         return "let the run finish, or run it again"
-    root = (
-        ""
-        if run.path.parent.absolute() == Path("runs").absolute()
-        else f" --run-root {shlex.quote(str(run.path.parent))}"
-    )
-    return f"hylo-eval run --resume {run.run_id}{root}"
+    return f"hylo-eval run --resume {run.run_id}{root_option(run)}"
+
+
+def root_option(run: RunFolder) -> str:
+    """What has to be added to a command that names the run by its id, such as `` --run-root results``.
+
+    Empty for a run under ``runs``. The folder is named from the working folder where it lies in it.
+    """
+    root = run.path.parent.absolute()
+    if root == Path("runs").absolute():
+        return ""
+    with contextlib.suppress(ValueError):
+        root = root.relative_to(Path.cwd())
+    return f" --run-root {shlex.quote(str(root))}"
 
 
 def _candidates(name: str, run_root: Path) -> list[Path]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hylo_eval import EvalError
-from hylo_eval.traces.finding import find_run, find_runs, is_run
+from hylo_eval.traces.finding import find_run, find_runs, is_run, root_option
+from hylo_eval.traces.layout import RunFolder
 
 
 @pytest.fixture
@@ -57,3 +58,12 @@ def test_a_folder_without_runs_is_none_of_several(root: Path) -> None:
     assert not is_run(root / "notes")
     with pytest.raises(EvalError, match="is no run folder and holds none"):
         find_runs(["notes"], root)
+
+
+def test_a_command_says_where_a_run_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing for the folder that is looked in anyhow; any other in quotes where a shell would take it apart."""
+    monkeypatch.chdir(tmp_path)
+    options = [
+        root_option(RunFolder(path)) for path in (tmp_path / "runs" / "a", tmp_path / "my runs" / "a", Path("/x/a"))
+    ]
+    assert options == ["", " --run-root 'my runs'", " --run-root /x"]
