@@ -73,10 +73,6 @@ INFRASTRUCTURE = frozenset({EpisodeStatus.ENV_ERROR, EpisodeStatus.TIMEOUT, Epis
 SCORED = frozenset({EpisodeStatus.COMPLETED, EpisodeStatus.SAFETY_ABORT, EpisodeStatus.SIM_UNSTABLE})
 
 
-def _volatile() -> Any:
-    return attrs.field(factory=FrozenMapping[Any], converter=freeze_mapping("volatile"))
-
-
 def _mapping(path: str) -> Any:
     return attrs.field(factory=FrozenMapping[Any], converter=freeze_mapping(path))
 
@@ -162,7 +158,7 @@ class EpisodeStart(Record):
     versions: Mapping[str, str] = _mapping("versions")
     renderer: str = attrs.field(default="none", validator=text(empty=False))
     seeds: Mapping[str, int] = _mapping("seeds")
-    volatile: Mapping[str, Any] = _volatile()
+    volatile: Mapping[str, Any] = _mapping("volatile")
 
 
 @attrs.frozen(kw_only=True)
@@ -275,7 +271,7 @@ class ErrorEvent(Record):
     error_type: str = attrs.field(validator=text())
     message: str = attrs.field(validator=text())
     step: int | None = attrs.field(default=None, validator=integer(minimum=0, optional=True))
-    volatile: Mapping[str, Any] = _volatile()
+    volatile: Mapping[str, Any] = _mapping("volatile")
 
 
 @attrs.frozen(kw_only=True)
@@ -300,7 +296,7 @@ class EpisodeEnd(Record):
     success_once: bool | None = attrs.field(default=None, validator=attrs.validators.optional(boolean))
     success_at_end: bool | None = attrs.field(default=None, validator=attrs.validators.optional(boolean))
     reason: str = attrs.field(default="", validator=text())
-    volatile: Mapping[str, Any] = _volatile()
+    volatile: Mapping[str, Any] = _mapping("volatile")
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.status, EpisodeStatus):
@@ -333,7 +329,7 @@ class GradeEvent(Record):
     error: str = attrs.field(default="", validator=text())
     metadata: Mapping[str, Any] = _mapping("metadata")
     prev_sha256: str = attrs.field(default="", validator=text())
-    volatile: Mapping[str, Any] = _volatile()
+    volatile: Mapping[str, Any] = _mapping("volatile")
 
 
 @attrs.frozen(kw_only=True)
