@@ -160,6 +160,7 @@ class Worker:
                 benchmark=self.benchmark,
                 attempt=attempt,
                 replicate=self.replicate,
+                fsync=self.fsync,
             )
         if self.stop is not None and self.stop():
             # Before the reset, which may take as long as making the env has.

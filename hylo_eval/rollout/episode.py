@@ -122,12 +122,13 @@ def record_failure(
     benchmark: BenchmarkRef | None = None,
     attempt: int = 1,
     replicate: int = 1,
+    fsync: bool = False,
 ) -> EpisodeResult:
     """Write the trace of an episode whose environment could not be made because of ``error``.
 
     The other arguments, and what is raised, are those of :func:`run_episode`.
     """
-    with TraceWriter(trace_path) as writer:
+    with TraceWriter(trace_path, fsync=fsync) as writer:
         episode = _Episode(None, agent, instance, writer, benchmark=benchmark, attempt=attempt, replicate=replicate)
         episode.phase = "make"
         writer.start(episode.describe())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import time
 from collections.abc import Iterator
@@ -282,3 +283,31 @@ def test_an_agent_that_raises_when_it_is_closed_changes_nothing(caplog: pytest.L
 
     close_agent(Raises())
     assert "closing the agent raised OSError: the socket is gone" in caplog.text
+
+
+@pytest.mark.parametrize("fsync", [False, True])
+@pytest.mark.parametrize("made", [False, True])
+def test_the_trace_waits_for_the_disk_when_asked(
+    tmp_path: Path, fsync: bool, made: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also that of an episode whose environment could not be made."""
+
+    def unmakeable(spec: Any) -> Any:
+        raise OSError("no display")
+
+    forced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: forced.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    run = RunFolder.at(tmp_path, "run")
+    run.create()
+    worker = Worker(
+        env_factory=ScriptedEnv if made else unmakeable,
+        env_options={},
+        agent=FunctionAgent(),
+        safety=None,
+        run=run,
+        benchmark=BENCHMARK,
+        fsync=fsync,
+    )
+    result = worker.attempt(plan_run(benchmark()).declared[0], 1)
+    assert (result.end.status.value == "env_error") is not made
+    assert forced == ([f"{result.path}.partial"] if fsync else [])
