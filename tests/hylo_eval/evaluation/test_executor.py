@@ -296,7 +296,9 @@ def test_the_trace_waits_for_the_disk_when_asked(
         raise OSError("no display")
 
     forced: list[str] = []
-    monkeypatch.setattr(os, "fsync", lambda descriptor: forced.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: forced.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+    )
     run = RunFolder.at(tmp_path, "run")
     run.create()
     worker = Worker(
@@ -308,6 +310,7 @@ def test_the_trace_waits_for_the_disk_when_asked(
         benchmark=BENCHMARK,
         fsync=fsync,
     )
-    result = worker.attempt(plan_run(benchmark()).declared[0], 1)
+    plan = plan_run(benchmark())
+    result = worker.attempt(plan.instance(plan.declared[0].key), 1)
     assert (result.end.status.value == "env_error") is not made
     assert forced == ([f"{result.path}.partial"] if fsync else [])
