@@ -1,9 +1,9 @@
 """A bounded reader of Python literals, for responses that are almost JSON.
 
 It accepts what `ast.literal_eval` accepts (numbers, text, bytes, lists, tuples, sets, mappings, True, False,
-None, and the ellipsis that stands for an answer in many a template), in linear time, at bounded depth, and without the warnings and
-stack limits of the Python compiler, so that an outcome depends neither on the interpreter's version nor on
-the caller's stack.
+None, and the ellipsis that stands for an answer in many a template), in linear time, at bounded depth, and
+without the warnings and stack limits of the Python compiler, so that an outcome depends neither on the
+interpreter's version nor on the caller's stack.
 """
 
 from __future__ import annotations
