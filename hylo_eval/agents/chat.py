@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import math
 import os
 from collections.abc import Mapping
 from functools import partial
@@ -77,15 +78,19 @@ class ChatAgent:
         max_tokens: int | None = None,
         system: str | None = None,
     ) -> None:
-        if timeout_seconds <= 0:
+        if not 0 < timeout_seconds < math.inf:
             raise AgentError(
-                f"option 'timeout_seconds' must be above 0, not {timeout_seconds:g}",
+                f"option 'timeout_seconds' must be above 0 and finite, not {timeout_seconds:g}",
                 fix="--agent-arg timeout_seconds=60",
             )
         if connection_retries < 0:
             raise AgentError(
                 f"option 'connection_retries' must be at least 0, not {connection_retries}",
                 fix="--agent-arg connection_retries=2",
+            )
+        if max_tokens is not None and max_tokens < 1:
+            raise AgentError(
+                f"option 'max_tokens' must be at least 1, not {max_tokens}", fix="--agent-arg max_tokens=512"
             )
         self._model = model or _variable(MODEL_VARIABLE, "model")
         self._url = _completions_url(base_url or _variable(BASE_URL_VARIABLE, "base_url"))

@@ -156,10 +156,11 @@ def _truth(record: ResponseRecord, pictures: Sequence[PictureFile], options: Imp
     scored = record.annotation_gt is not None
     stated = record.image_size
     sizes = {(picture.width, picture.height) for picture in pictures}
-    if stated is not None and len(pictures) == 1 and stated not in sizes:
+    if stated is not None and stated not in sizes:
+        found = " and ".join(f"{width} x {height}" for width, height in sorted(sizes))
         raise ContractError(
-            f"says {stated[0]:g} x {stated[1]:g}, but the picture has {pictures[0].width} x {pictures[0].height} "
-            "pixels; coordinates of another size would be scored wrongly",
+            f"says {stated[0]:g} x {stated[1]:g}, but {'the picture has' if len(pictures) == 1 else 'pictures have'} "
+            f"{found} pixels; coordinates of another size would be scored wrongly",
             path="image_size",
         )
     size: tuple[float, ...] | None = stated if stated is not None else (next(iter(sizes)) if len(sizes) == 1 else None)

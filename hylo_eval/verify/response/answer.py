@@ -38,7 +38,8 @@ def answers_match(value: object, truth: object, answer_type: str, parser: Lenien
             return True
         if not isinstance(value, str) or answer_type == "string":
             return False
-        return same_value(truth, parser.parse(value))
+        parsed = parser.parse(value)
+        return parsed is not None and same_value(truth, parsed)  # what is nothing stays text, which is not null
     except RecursionError:  # a truth nested deeper than the stack; no answer is compared with it
         return False
 
@@ -75,6 +76,7 @@ def answer_text(value: object) -> str | None:
     Returns:
         Text as it is; None for a value that has no finite text.
     """
+    value = _plain(value)
     if isinstance(value, str):
         return value
     try:
@@ -111,7 +113,9 @@ def canonical_form(value: object) -> object:  # noqa: PLR0911 - one return a kin
 
 
 def _plain(value: object) -> object:
-    """NumPy scalars and arrays as Python values."""
+    """NumPy scalars and arrays as Python values, an ellipsis as the text it is written as."""
+    if value is ...:
+        return "..."
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
         return cast("Any", value).tolist()
     return value
@@ -216,7 +220,8 @@ def _canonical_text(value: object) -> str:
         TypeError: The value holds something that JSON does not have.
         ValueError: It holds an integer too long to write.
     """
-    return json.dumps(canonical_form(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    form = canonical_form(value)
+    return json.dumps(form, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def _json_text(value: object) -> str:

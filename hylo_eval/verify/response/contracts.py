@@ -169,6 +169,6 @@ def _side_error(
             return f"reward_contract.{name}.{key} must be a non-empty text"
     if matcher["id"] not in known_ids:
         return f"reward_contract.{name}.id must be one of {', '.join(sorted(known_ids))}, not {matcher['id']!r}"
-    if truth_type is not None and truth_type.strip() != matcher["type"]:
+    if truth_type is not None and str(truth_type).strip() != matcher["type"]:
         return f"reward_contract.{name}.type must be the truth's {truth_type!r}, not {matcher['type']!r}"
     return None

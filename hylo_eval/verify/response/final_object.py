@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from hylo_eval.verify.response.options import resolve_mode
 from hylo_eval.verify.response.parsing import LenientParser, as_mapping
-from hylo_eval.verify.response.spans import FENCE, BraceScan, block_content, final_object_start
+from hylo_eval.verify.response.spans import FENCE, BraceScan, block_content, final_object_start, has_open_string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,6 +103,8 @@ def final_text(reader: ResponseReader) -> tuple[str | None, Mapping[object, obje
         return None, None
     text = stripped[start:]
     payload = reader.mapping(text)
+    if payload is None and has_open_string(text):
+        return None, None
     has_key = payload is not None and ("answer" in payload or "annotation" in payload)
     if start > 0 and "{" in stripped[:start] and reader.braces.is_nested(start, has_key=has_key):
         return None, None

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from hylo_eval.verify.response.contracts import (
     resolve_reward_contract,
     validate_reward_contract_payload,
 )
-from hylo_eval.verify.response.coordinates import as_list, finite_float
+from hylo_eval.verify.response.coordinates import as_list, finite_float, point
 from hylo_eval.verify.response.half_life import usable_image_size
 from hylo_eval.verify.response.parsing import LenientParser, as_mapping, depth_exceeds
 
@@ -99,7 +100,7 @@ def _fields(line: str) -> dict[str, object]:
     if len(line) > MAX_LINE_CHARACTERS:
         raise ContractError(f"the line has more than {MAX_LINE_CHARACTERS} characters")
     try:
-        parsed: object = json.loads(line, parse_constant=_refuse_constant)
+        parsed: object = _DECODER.decode(line)
     except (ValueError, RecursionError) as error:
         raise ContractError(f"the line is no JSON: {error}") from None
     mapping = as_mapping(parsed)
@@ -122,6 +123,26 @@ def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON number")
 
 
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits[:40]} is larger than any number that can be compared")
+    return number
+
+
+def _unique(members: list[tuple[str, object]]) -> dict[str, object]:
+    """An object; of two members of one name either might be the truth."""
+    found = dict(members)
+    if len(found) < len(members):
+        names = [name for name, _ in members]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the member {twice[:80]!r} stands twice in one object")
+    return found
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique)
+
+
 def _record(fields: Mapping[str, object], default_id: str) -> ResponseRecord:
     answer = _typed_answer(fields.get("answer"))
     annotation = _typed_annotation(fields.get("annotation"))
@@ -135,8 +156,9 @@ def _record(fields: Mapping[str, object], default_id: str) -> ResponseRecord:
         if mismatch is not None:
             raise ContractError(mismatch, path="reward_contract")
     size = fields.get("image_size")
+    pair = as_list(size)
     usable = None if size is None else usable_image_size(size)
-    if size is not None and usable is None:
+    if size is not None and (usable is None or (pair is not None and point(pair) is None)):
         raise ContractError("must be [width, height] in pixels, both positive", path="image_size")
     metadata = as_mapping(fields.get("metadata", {}))
     if metadata is None:

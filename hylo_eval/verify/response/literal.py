@@ -1,21 +1,23 @@
 """A bounded reader of Python literals, for responses that are almost JSON.
 
-It accepts what `ast.literal_eval` accepts of values a response may hold (numbers, text, bytes, lists,
-tuples, sets, mappings, True, False, None), in linear time, at bounded depth, and without the warnings and
-stack limits of the Python compiler, so that an outcome depends neither on the interpreter's version nor on
-the caller's stack.
+It accepts what `ast.literal_eval` accepts (numbers, text, bytes, lists, tuples, sets, mappings, True, False,
+None, and the ellipsis that stands for an answer in many a template), in linear time, at bounded depth, and
+without the warnings and stack limits of the Python compiler, so that an outcome depends neither on the
+interpreter's version nor on the caller's stack.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import cast
 
 MAX_DEPTH = 64
 """Deepest nesting that is read."""
 
 _SPACE = re.compile(r"(?:[ \t\f]++|\\\r?\n|\#[^\n]*+)*+")
 _SPACE_IN_BRACKETS = re.compile(r"(?:[ \t\f\r\n]++|\\\r?\n|\#[^\n]*+)*+")
+_LINE_END = re.compile(r"(?<!\\)\n")
 _NUMBER = re.compile(
     r"""(?P<base>0[xX](?:_?[0-9a-fA-F])++|0[oO](?:_?[0-7])++|0[bB](?:_?[01])++)
       | (?P<float>(?:[0-9](?:_?[0-9])*+\.(?:[0-9](?:_?[0-9])*+)?|\.[0-9](?:_?[0-9])*+)
@@ -67,6 +69,8 @@ def read_literal(text: str) -> object:
         NotALiteral: The text is something else, or nests deeper than `MAX_DEPTH`.
     """
     reader = _Reader(text)
+    if "\0" in text:
+        raise NotALiteral(0)
     try:
         return reader.document()
     except NotALiteral:
@@ -86,7 +90,8 @@ class _Reader:
     def document(self) -> object:
         """The whole text as one value; items separated by commas make a tuple, as in Python."""
         self._skip_to(depth=1)  # lines of comments may come before the value and after it, as in Python
-        if self.text[: self.position].endswith((" ", "\t", "\f")):
+        line = _LINE_END.split(self.text[: self.position])[-1].rpartition("\f")[2]
+        if " " in line or "\t" in line:
             raise NotALiteral(self.position)  # an indented line
         value = self._value(0)
         if self._skip_to(depth=0) == ",":
@@ -116,9 +121,14 @@ class _Reader:
             self.position += 1
             if character == "{":
                 return self._mapping_or_set(depth + 1)
-            return self._sequence(_CLOSING[character], depth + 1)
+            value = self._sequence(_CLOSING[character], depth + 1)
+            is_number = type(value) is int or type(value) is float  # one in parentheses
+            return self._with_imaginary(cast("float", value), depth) if is_number else value
+        if self.text.startswith("...", self.position):
+            self.position += 3
+            return ...
         if character and character in "0123456789.+-":
-            return self._number(depth)
+            return self._with_imaginary(self._signed(depth), depth)
         if _STRING_START.match(self.text, self.position):
             return self._string(depth)
         return self._constant(depth)
@@ -177,29 +187,35 @@ class _Reader:
         self.position += 1
         return members if is_mapping is False else mapping
 
-    def _number(self, depth: int) -> complex:
-        """A number with at most one sign, or a real number plus or minus an imaginary one."""
-        value = self._signed(depth)
+    def _with_imaginary(self, value: complex, depth: int) -> complex:
+        """A number, or a real number plus or minus the imaginary one that follows it."""
         sign = self._skip_to(depth=depth)
         if sign and sign in "+-":
             self.position += 1
-            self._skip_to(depth=depth)
-            imaginary = self._unsigned()
+            imaginary = self._unsigned(depth)
             if isinstance(value, complex) or not isinstance(imaginary, complex):
                 raise NotALiteral(self.position)
             return value + imaginary if sign == "+" else value - imaginary
         return value
 
     def _signed(self, depth: int) -> complex:
+        """A number with at most one sign."""
         sign = self.text[self.position]
         if sign not in "+-":
-            return self._unsigned()
+            return self._unsigned(depth)
         self.position += 1
-        self._skip_to(depth=depth)
-        value = self._unsigned()
+        value = self._unsigned(depth)
         return -value if sign == "-" else +value
 
-    def _unsigned(self) -> complex:
+    def _unsigned(self, depth: int) -> complex:
+        """A number without a sign, or one in parentheses, as it may stand after a sign."""
+        if self._skip_to(depth=depth) == "(" and depth < MAX_DEPTH:
+            self.position += 1
+            value = self._unsigned(depth + 1)
+            if self._skip_to(depth=depth + 1) != ")":
+                raise NotALiteral(self.position)
+            self.position += 1
+            return value
         match = _NUMBER.match(self.text, self.position)
         if match is None:
             raise NotALiteral(self.position)

@@ -28,7 +28,7 @@ _SMALLEST_CHARGE = 64
 """Characters that an attempt counts for at least: a short one has its price, too."""
 
 _LITERAL_START = re.compile(
-    r"""[\[({'".0-9+-]|[bB][rR]?['"]|[rR][bB]?['"]|[uU]['"]|(?:True|False|None)(?!\w)|set\s*\("""
+    r"""[\[({'".0-9+\-#]|[bB][rR]?['"]|[rR][bB]?['"]|[uU]['"]|(?:True|False|None)(?!\w)|set\s*\("""
 )
 
 

@@ -16,6 +16,9 @@ from hylo_eval.verify.response.parsing import LenientParser, as_mapping
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hylo_eval.verify.response.coordinates import Item
     from hylo_eval.verify.response.regions import Region
 
@@ -44,7 +47,7 @@ def score_points_in_region(prediction: object, region: Region) -> Measure:
         reason = "the prediction is no list of points" if items is None else "there is no point"
         return Measure(id=name, value=0.0, reason=reason, metadata={"points": 0.0, "hits": 0.0, "unreadable": 0.0})
     points = [point(item) for item in items]
-    hits = sum(1 for item in points if item is not None and region.contains(*item))
+    hits = int(region.holds(_array([item for item in points if item is not None])).sum())
     unreadable = points.count(None)
     counts: dict[str, float | str] = {
         "points": float(len(points)),
@@ -114,9 +117,18 @@ def _largest_pairing(points: Sequence[Item], regions: Sequence[Region]) -> int:
     """How many regions can have a point of their own: the size of a maximum bipartite matching."""
     if not points or not regions:
         return 0
+    import numpy as np
     from scipy import sparse
     from scipy.sparse import csgraph
 
-    hits = cast("Any", sparse).csr_matrix([[region.contains(*item) for region in regions] for item in points])
+    array = _array(points)
+    hits = cast("Any", sparse).csr_matrix(np.stack([region.holds(array) for region in regions], axis=1))
     paired: Sequence[int] = cast("Any", csgraph).maximum_bipartite_matching(hits, perm_type="column").tolist()
     return sum(1 for region in paired if region >= 0)
+
+
+def _array(points: Sequence[Item]) -> NDArray[np.float64]:
+    """Points as regions take them: shape (n, 2)."""
+    import numpy as np
+
+    return np.array(points, dtype=np.float64).reshape(-1, 2)

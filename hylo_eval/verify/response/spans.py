@@ -35,6 +35,8 @@ _TO_BRACES_WITH_KEY = re.compile(rf"(?:{_CHARACTERS}|{_FLAT})*+{_BRACES}")
 _PROSE_TO_BRACES = re.compile(rf"[^{{]*+{_BRACES}")
 _PROSE_TO_BRACES_WITH_KEY = re.compile(rf"(?:[^{{]++|{_FLAT})*+{_BRACES}")
 
+_TO_OPEN_STRING = re.compile(r'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+
 # The same read from the end: there, a quote is escaped when an odd number of backslashes follows it.
 _QUOTE = r'"(?=(?:\\\\)*+(?!\\))'
 _ESCAPED_QUOTE = r'"(?=\\(?:\\\\)*+(?!\\))'
@@ -97,6 +99,12 @@ def final_object_start(text: str) -> int:
         else:
             depth -= position - start
     return -1
+
+
+def has_open_string(text: str) -> bool:
+    """Whether the text ends within a string of double quotes: then its last brace is part of that string."""
+    match = _TO_OPEN_STRING.match(text)
+    return match is not None and match.end() < len(text)
 
 
 def _is_plain(text: str, start: int) -> bool:

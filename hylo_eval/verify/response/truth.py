@@ -18,7 +18,7 @@ from hylo_core.frozen import FrozenMapping, freeze, freeze_mapping, thaw
 from hylo_eval.verify.response.annotation import read_annotation
 from hylo_eval.verify.response.bounds import check_within_picture
 from hylo_eval.verify.response.contracts import ANNOTATION_KINDS, validate_reward_contract_payload
-from hylo_eval.verify.response.coordinates import ItemTable
+from hylo_eval.verify.response.coordinates import ItemTable, read_items
 from hylo_eval.verify.response.frames import CoordinateFrame
 from hylo_eval.verify.response.half_life import usable_image_size
 from hylo_eval.verify.response.parsing import LenientParser
@@ -172,19 +172,32 @@ class ResponseTruth(Contract):
                 region = read_region(str(self.region["kind"]), thaw(self.region["value"]))
             except ValueError as error:
                 raise ContractError(str(error), path="region") from None
-            if size is not None:
-                _check_region_within(region, size)
+            _check_region(region, size)
         if self.trajectory is not None:
             truth = thaw(self.trajectory)
             try:
                 score_trajectory_rmse(truth, truth)
             except ValueError as error:
                 raise ContractError(str(error), path="trajectory") from None
+            if size is not None:
+                check_within_picture(cast("ItemTable", read_items("point", truth)), size, "trajectory")
 
 
-def _check_region_within(region: Region, size: tuple[float, float]) -> None:
-    from hylo_eval.verify.response.regions import BoxRegion, PolygonRegion
+def _check_region(region: Region, size: tuple[float, float] | None) -> None:
+    """Refuse a region that no point can hit, or whose pixels are not those of the picture."""
+    from hylo_eval.verify.response.regions import BoxRegion, MaskRegion, PolygonRegion
 
+    if isinstance(region, MaskRegion) and not region.mask.any():
+        raise ContractError("has no pixel set, so that no point can hit it", path="region.value")
+    if size is None:
+        return
+    if isinstance(region, MaskRegion) and region.mask.shape != size[::-1]:
+        height, width = region.mask.shape
+        raise ContractError(
+            f"is a mask of {width} x {height} pixels, but image_size says {size[0]:g} x {size[1]:g}; points are in "
+            "pixels of the picture",
+            path="region.value",
+        )
     if isinstance(region, BoxRegion):
         check_within_picture(region.corners, size, "region.value")
     elif isinstance(region, PolygonRegion):

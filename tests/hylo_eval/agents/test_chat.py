@@ -349,7 +349,16 @@ def test_model_and_base_url_come_from_the_environment(server, monkeypatch):
     assert server.requests[0][2]["model"] == "from-env"
 
 
-@pytest.mark.parametrize("options", [{"timeout_seconds": 0.0}, {"connection_retries": -1}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"timeout_seconds": 0.0},
+        {"timeout_seconds": float("nan")},
+        {"timeout_seconds": float("inf")},
+        {"connection_retries": -1},
+        {"max_tokens": 0},
+    ],
+)
 def test_options_out_of_range_are_refused(options):
     """By name."""
     with pytest.raises(AgentError, match=next(iter(options))):

@@ -104,6 +104,7 @@ def test_a_picture_outside_the_folder_is_refused_with_a_way_out(folder):
     ("change", "reason"),
     [
         ({"image_size": [80, 60]}, "the picture has 40 x 30"),
+        ({"image_size": [80, 60], "image": ["pictures/a.png", "pictures/b.png"]}, "pictures have 40 x 30"),
         ({"image": "none.png"}, "record '1'.*cannot read"),
         ({"answer": None}, "line 1.*answer"),
         ({"answer": {"a": None}}, "null"),

@@ -105,7 +105,11 @@ def test_without_a_response_every_scorer_abstains(scorer, status, reason):
         ({"region": {"kind": "box", "value": [0, 0, 641, 5]}}, r"region\.value: lies outside"),
         ({"region": {"kind": "polygon", "value": [[0, 0], [9, 0], [9, 481]]}}, r"region\.value\[2\]: lies outside"),
         ({"region": {"kind": "circle", "value": [1, 2, 3]}}, "region"),
+        ({"region": {"kind": "mask", "value": [["1"]]}}, "region: mask must hold"),
+        ({"region": {"kind": "mask", "value": [[1, 1]]}}, r"region\.value: is a mask of 2 x 1 pixels"),
+        ({"region": {"kind": "mask", "value": [[0]]}, "image_size": None}, r"region\.value: has no pixel set"),
         ({"trajectory": []}, "trajectory"),
+        ({"trajectory": [[0, 0], [640, 481]]}, r"trajectory\[1\]: lies outside"),
         ({"annotaton_tau": 0.5}, "annotaton_tau"),
     ],
 )

@@ -37,6 +37,8 @@ def matches(value, truth, answer_type="integer"):
         ([1, 2], np.array([1, 2]), "index_list"),
         (3, np.int64(3), "integer"),
         (True, True, "boolean"),
+        (..., "...", "string"),
+        ([None], [None], "object"),
     ],
 )
 def test_equal(value, truth, answer_type):
@@ -63,6 +65,9 @@ def test_equal(value, truth, answer_type):
         ({"a": 1}, {"a": 1, "b": 2}, "object"),
         ("[" * 5000, [[1]], "index_list"),
         (7 + 0j, 7, "integer"),
+        ("no JSON", None, "object"),
+        ("", None, "integer"),
+        ("null", None, "integer"),
     ],
 )
 def test_unequal(value, truth, answer_type):
@@ -97,5 +102,7 @@ def test_answer_as_text():
     """Text stays; other values are compact JSON of the canonical form; what has no text is None."""
     assert answer_text(" As Is ") == " As Is "
     assert answer_text({"B": [1.0, True, None]}) == '{"b":[1,true,null]}'
+    assert answer_text({"b": 1, "A": 2}) == answer_text({"a": 2, "B": 1}) == '{"a":2,"b":1}'
+    assert answer_text(...) == "..."
     assert answer_text(1j) == "1j"
     assert answer_text(16**5000) is None

@@ -73,6 +73,12 @@ def test_unknown_truth_type_is_a_message():
     assert "blob" in validate_reward_contract_payload(contract, annotation_type="blob")
 
 
+def test_truth_type_that_is_no_text_is_a_message():
+    """A truth whose type is no text matches no contract and is reported, not raised."""
+    assert "answer.type" in validate_reward_contract_payload(changed("answer", {}), answer_type=5)
+    assert "annotation.type" in validate_reward_contract_payload(changed("answer", {}), annotation_type=5)
+
+
 def test_public_names_load_on_demand():
     """Every name of the table loads; any other is an attribute error."""
     assert all(getattr(verify, name) is not None for name in verify._HOMES)

@@ -12,6 +12,12 @@ from hylo_eval.verify.response.pointing import (
 )
 from hylo_eval.verify.response.regions import BoxRegion, MaskRegion, PolygonRegion, read_region
 
+
+def holds(region, x, y):
+    """Whether a region holds one point."""
+    return bool(region.holds(np.array([[x, y]], dtype=np.float64))[0])
+
+
 MASK = MaskRegion.of([[0, 1], [0, 0], [1, 0]])  # 2 wide, 3 high
 BOX = BoxRegion.of([10, 10, 0, 0])
 NOTCHED = PolygonRegion.of([[0, 0], [10, 0], [10, 10], [5, 5], [0, 10]])
@@ -31,7 +37,7 @@ NOTCHED = PolygonRegion.of([[0, 0], [10, 0], [10, 10], [5, 5], [0, 10]])
 )
 def test_mask_holds_its_pixels(x, y, is_inside):
     """A point is in the pixel of its floors; outside the image is outside the mask."""
-    assert MASK.contains(x, y) is is_inside
+    assert holds(MASK, x, y) is is_inside
 
 
 @pytest.mark.parametrize(
@@ -49,16 +55,15 @@ def test_mask_holds_its_pixels(x, y, is_inside):
 )
 def test_polygon_holds_its_border_and_not_its_notch(x, y, is_inside):
     """The even-odd rule, with edges and corners inside."""
-    assert NOTCHED.contains(x, y) is is_inside
+    assert holds(NOTCHED, x, y) is is_inside
 
 
 @given(st.floats(-2, 12), st.floats(-2, 12))
 def test_a_box_and_its_polygon_agree(x, y):
     """A rectangle is the same region by its corners and as a polygon, in either direction."""
     corners = [[0, 0], [10, 0], [10, 10], [0, 10]]
-    assert (
-        BOX.contains(x, y) == PolygonRegion.of(corners).contains(x, y) == PolygonRegion.of(corners[::-1]).contains(x, y)
-    )
+    polygons = PolygonRegion.of(corners), PolygonRegion.of(corners[::-1])
+    assert holds(BOX, x, y) == holds(polygons[0], x, y) == holds(polygons[1], x, y)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +85,19 @@ def test_share_of_hits_counts_failures_as_wrong(prediction, value):
     measure = score_points_in_region(prediction, BOX)
     assert (measure.id, measure.value) == ("points_in_box_v0", pytest.approx(value))
     assert (measure.reason is None) == (value == 1.0)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_polygon_holds_many_points_as_it_holds_each(seed):
+    """Points are judged alone, also where there are too many to be looked at together; far ones are outside."""
+    random = np.random.default_rng(seed)
+    polygon = PolygonRegion.of([*random.integers(0, 10, (5, 2)).tolist(), [0, 0], [9, 0], [0, 9]])
+    points = random.integers(-1, 11, (40, 2)).astype(np.float64)
+    points[0] = (1e300, -1e300)
+    found = polygon.holds(np.tile(points, (1_000, 1)))
+    assert np.array_equal(found, np.tile([holds(polygon, x, y) for x, y in points], 1_000))
+    assert not found[0]
+    assert not holds(PolygonRegion.of([[-1e300, -1e300], [1e300, -1e300], [-1e300, 1e300]]), 2e299, 1e300)
 
 
 def test_counts_stand_in_the_metadata():
@@ -127,13 +145,19 @@ def test_one_point_per_region_pairs_as_well_as_it_can():
 def test_regions_are_read_and_checked():
     """Each kind reads its JSON form and refuses others by name."""
     assert np.array_equal(read_region("mask", [[0, 1], [1, 0]]).mask, [[False, True], [True, False]])
-    assert read_region("box", [0, 0, 1, 1]).contains(1, 1)
-    assert read_region("polygon", [[0, 0], [1, 0], [0, 1]]).contains(0.2, 0.2)
+    assert holds(read_region("box", [0, 0, 1, 1]), 1, 1)
+    assert holds(read_region("polygon", [[0, 0], [1, 0], [0, 1]]), 0.2, 0.2)
     for kind, value in (
         ("box", [0, 0, 0, 1]),
         ("polygon", [[0, 0], [1, 1]]),
         ("mask", [[1], [1, 0]]),
         ("mask", []),
+        ("mask", [["0", "1"]]),
+        ("mask", [[None, 1]]),
+        ("mask", [[float("nan")]]),
+        ("mask", [[[0]]]),
+        ("polygon", [[0, 0], [1, 1], [3, 3]]),
+        ("polygon", [[2, 2], [2, 2], [2, 2]]),
         ("circle", []),
     ):
         with pytest.raises(ValueError, match=kind):

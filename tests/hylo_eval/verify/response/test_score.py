@@ -137,6 +137,14 @@ def test_flags_tell_structure_from_json_from_schema():
     assert [score("```\nfour\n```")[flag] for flag in flags] == [1.0, 0.0, 0.0]
     assert [score('{"value": 4}')[flag] for flag in flags] == [1.0, 1.0, 0.0]
     assert [score("four")[flag] for flag in flags] == [0.0, 0.0, 0.0]
+    assert [score("{value: 4}")[flag] for flag in flags] == [1.0, 0.0, 0.0]
+
+
+def test_a_brace_within_an_open_string_closes_nothing():
+    """Braces in strings do not count, so a string without its closing quote leaves no final object."""
+    for text in ('{"answer": "4}', '{\n  "answer": "4\n}', '{"answer": "4\\"}'):
+        assert score(text)["format_structure_ok"] == 0.0
+    assert score("A peg: {'answer': '5\" peg'}", trace_reward_mode="answer")["format"] == 1.0
 
 
 @pytest.mark.parametrize(
