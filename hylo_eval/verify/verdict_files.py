@@ -1,4 +1,4 @@
-"""The files of a verdict: ``verdict.json`` always, Harbor's two reward files when it counts, a traceback of a failure."""
+"""The files of a verdict: ``verdict.json`` always, Harbor's reward files when it counts, a failure's traceback."""
 
 from __future__ import annotations
 

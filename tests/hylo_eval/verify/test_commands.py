@@ -234,7 +234,7 @@ def test_a_traceback_holds_no_credential(task, monkeypatch):
 
         return verdict_of(raises, failed)
 
-    monkeypatch.setattr("hylo_eval.verify.grade.grade_file", crash)
+    monkeypatch.setattr(sys.modules["hylo_eval.verify.grade"], "grade_file", crash)
     verify(task)
     written = (task / "logs" / "traceback.txt").read_text()
     assert "ValueError: not with [key]" in written
