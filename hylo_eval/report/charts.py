@@ -13,8 +13,9 @@ from html import escape
 from itertools import pairwise
 from typing import Any, Final
 
+from hylo_eval.numerals import percent
 from hylo_eval.report.run_summary import RunSummary
-from hylo_eval.report.text import percent, printable_line
+from hylo_eval.report.text import printable_line
 
 MAX_BARS: Final = 200
 """Tasks that are drawn; the table beside the chart has them all."""

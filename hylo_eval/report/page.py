@@ -21,7 +21,7 @@ import orjson
 
 from hylo_eval.compare.agent_labels import agent_labels, side_labels
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.numerals import are, counted
+from hylo_eval.numerals import are, counted, percent
 from hylo_eval.report.discordant import Rival
 from hylo_eval.report.episode_detail import describe_episode
 from hylo_eval.report.films import Film, fit_films
@@ -34,7 +34,7 @@ from hylo_eval.report.page_content import (
     make_notices,
 )
 from hylo_eval.report.run_summary import RunSummary
-from hylo_eval.report.text import percent, printable, reasons
+from hylo_eval.report.text import printable, reasons
 from hylo_eval.scoring.lengths import ENDS_FIRST
 from hylo_eval.traces.reader import read_trace
 
