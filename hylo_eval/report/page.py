@@ -30,6 +30,7 @@ from hylo_eval.report.page_content import (
     make_abstentions,
     make_charts,
     make_facts,
+    make_failures,
     make_grids,
     make_notices,
 )
@@ -158,6 +159,7 @@ def _assemble(
         tasks=list(dict.fromkeys(task for run in runs for task in run.by_task)),
         tags=list(dict.fromkeys(tag for run in runs for tag in run.by_tag)),
         grids=make_grids(runs, details.keys()),
+        failures=make_failures(runs),
         abstentions=make_abstentions(runs),
         facts=make_facts(runs),
         partial=any(run.record.planned > run.success.n_attempted for run in runs),
