@@ -251,8 +251,9 @@ def _show_episode(episode: FoundEpisode, *, as_json: bool) -> int:
             elif head == "reply":
                 out.print("reply: none" if value is None else "reply: empty")
     if sample is not None:
+        units = {name: declaration.unit for name, declaration in episode.scorers.items()}
         rows = [
-            (name, "-" if score.value is None else number(score.value), score.explanation)
+            (name, "-" if score.value is None else number(score.value, units.get(name, "")), score.explanation)
             for name, score in sample.scores.items()
         ]
         print_table(out, ("score", "value", "why"), rows)

@@ -269,10 +269,10 @@ def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
     yield "versions", ", ".join(f"{name} {version}" for name, version in _members(record.value("versions")))
     yield "config digest", record.text("config_digest")
     for score in run.scores:
-        known = KNOWN_METRICS.get(score.name)
-        mean = "-" if score.mean is None else number(score.mean, known.unit if known else "")
-        if score.mean is not None and known is not None and known.binary:
-            mean = percent(score.mean)
+        known = record.scorers.get(score.name) or KNOWN_METRICS.get(score.name)
+        mean = "-"
+        if score.mean is not None:
+            mean = percent(score.mean) if known and known.binary else number(score.mean, known.unit if known else "")
         left_out = (
             f"; {score.n_left_out} left out, whose traces were changed since or cannot be read"
             if score.n_left_out

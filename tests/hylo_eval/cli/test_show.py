@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hylo_eval.benchmarks import find_benchmark
+from hylo_eval.evallog.files import read_evallog
 from tests.episodes import benchmark, task
 from tests.hylo_eval.report.conftest import write_answered_run
 from tests.runs import unit, write_run
@@ -65,3 +66,15 @@ def test_tasks_of_one_episode_are_shown_by_tag_and_failures_named(hylo, tmp_path
     many = hylo("show", "many", "--run-root", tmp_path).out
     assert "failed:" not in many
     assert all(name in many for name in names)
+
+
+def test_a_score_of_an_episode_has_the_unit_of_its_scorer(hylo, tmp_path):
+    """A latency of 0.01 is no hundredth of a second where it is one of a millisecond."""
+    run = write_run(tmp_path, "run", bench=unit(1)).run
+    (sample,) = read_evallog(run.evallog).samples
+    seconds = sample.scores["latency_p95"].value
+    lines = hylo("show", "unit/task#0", "--run-root", tmp_path).out.splitlines()
+    (latency,) = (line for line in lines if line.startswith("latency_p95"))
+    assert latency.split()[1:3] == [f"{1000 * seconds:.4g}", "ms"]
+    (steps,) = (line for line in lines if line.startswith("steps "))
+    assert steps.split()[1:] == [f"{sample.scores['steps'].value:g}"]
