@@ -1,4 +1,4 @@
-"""Numbers as people write them on a command line, and counts as they read them."""
+"""Numbers as people write them on a command line; counts, shares and differences of shares as they read them."""
 
 from __future__ import annotations
 
@@ -50,3 +50,24 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def are(count: int) -> str:
     """``is`` of one, ``are`` of any other number."""
     return "is" if count == 1 else "are"
+
+
+def percent(share: float) -> str:
+    """``0.7`` as ``70.0 %``; ``0.0 %`` and ``100.0 %`` are said of nothing else than none and all."""
+    text = ""
+    for digits in range(1, 6):
+        text = f"{100 * share:.{digits}f}"
+        if (float(text) == 0.0) == (share == 0.0) and (float(text) == 100.0) == (share == 1.0):
+            break
+    return f"{text} %"
+
+
+def points(difference: float, digits: int = 1) -> str:
+    """A difference of two shares in percentage points, ``+7.0 points``, with so many digits after the point."""
+    return f"{100 * difference:+.{digits}f} points"
+
+
+def size_in_points(size: float) -> str:
+    """A size that somebody chose, such as a margin of 0.05, as exactly as it was written: ``5 points``."""
+    shown = f"{100 * size:.4g}"
+    return f"{shown} {'point' if shown == '1' else 'points'}"

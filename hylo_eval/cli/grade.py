@@ -138,7 +138,7 @@ def _print_grading(grading: Grading, out: Any) -> None:
     of = counted(grading.n_episodes, "episode")
     out.print(f"{printable_line(grading.grader)}: {counts or 'nothing done'}{left}, of {of}")
     summary = grading.summary
-    mean = "-" if summary.mean is None else number(summary.mean)
+    mean = "-" if summary.mean is None else number(summary.mean, summary.unit)
     text = f"  mean {mean} over {summary.n_scored} of {of}"
     if summary.n_abstained:
         text += "; no value: " + ", ".join(f"{n} {printable_line(why)}" for why, n in summary.abstained.items())

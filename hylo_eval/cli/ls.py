@@ -145,4 +145,4 @@ def _score(row: Mapping[str, Any]) -> str:
     """The first scorer's mean."""
     if row["mean"] is None:
         return ""
-    return f"{row['scorer']} {percent(row['mean']) if row['binary'] else number(row['mean'])}"
+    return f"{row['scorer']} {percent(row['mean']) if row['binary'] else number(row['mean'], row['unit'] or '')}"

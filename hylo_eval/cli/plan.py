@@ -12,7 +12,7 @@ import click
 from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, percent
 from hylo_eval.errors import EvalError
-from hylo_eval.numerals import counted
+from hylo_eval.numerals import counted, size_in_points
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -195,12 +195,13 @@ def _print_planned(out: Console, planned: NoiseFloor, effect: float) -> None:
     standing = planned.standing(effect)
     if standing == "within":
         out.print(
-            f"warning: the effect, {percent(effect)}, is within the noise floor: one agent run twice can differ as much"
+            f"warning: the effect, {size_in_points(effect)}, is within the noise floor: "
+            "one agent run twice can differ as much"
         )
     elif standing == "unsettled":
         needed = planned.pairs_to_settle(effect)
         more = "" if needed is None else f"; {needed} pairs that disagree no more often would settle it"
         out.print(
-            f"warning: whether the effect, {percent(effect)}, is above the noise rests on too few pairs of one agent "
-            f"run twice{more}"
+            f"warning: whether the effect, {size_in_points(effect)}, is above the noise rests on too few "
+            f"pairs of one agent run twice{more}"
         )

@@ -32,10 +32,12 @@ class RunDisplay:
 
     Args:
         quiet: Show nothing.
+        continues: Whether there is a run of that name already, of which it is then said how much is done.
     """
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, continues: bool = False) -> None:
         self._quiet = quiet
+        self._continues = continues
         self._clock = time.monotonic
         self._next_look = self._clock() + LINE_SECONDS
         self._next_count = 0.0
@@ -57,6 +59,8 @@ class RunDisplay:
     def opened(self, run: RunFolder, queue: RunQueue) -> None:
         """As the protocol says."""
         self._run, self._queue = run, queue
+        if self._continues:
+            self._say_what_is_done(run, queue)
         if not self._quiet:
             self._count(queue)
             # Its settings stand in the display; a run goes on without them.
@@ -100,6 +104,19 @@ class RunDisplay:
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+    def _say_what_is_done(self, run: RunFolder, queue: RunQueue) -> None:
+        """One line of a run that is continued; of one that is whole, its end says that nothing was run."""
+        from hylo_eval.queue import State
+
+        counts = queue.counts()
+        done, planned = counts[State.DONE] + counts[State.ABSTAINED], sum(counts.values())
+        if done < planned:
+            out = console(stderr=True) if self._live is None else self._live.console
+            out.print(
+                f"the run {printable_line(run.run_id)} is continued: {done} of {counted(planned, 'episode')} had "
+                "their outcome already"
+            )
 
     def _draw(self) -> None:
         from hylo_eval.cli.status_view import as_renderable

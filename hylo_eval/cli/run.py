@@ -150,7 +150,7 @@ def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalRes
     options = _with_absolute_places(plan, options)
     scorers = [make_scorer(name) for name in options["scorers"]] or None
     folder = _run_folder(plan, options)
-    display = RunDisplay(quiet=options["as_json_"])
+    display = RunDisplay(quiet=options["as_json_"], continues=folder.queue.exists())
     begun = Event()
     try:
         with StopRequest(partial(display.notice, _STOPPING)) as stop:
@@ -203,7 +203,11 @@ def _say_what_was_not_run(result: EvalResult, plan: Plan, options: Mapping[str, 
         _say_how_to_go_on(result, plan, "the budget is spent", options)
     elif not begun:
         err = console(stderr=True)
-        err.print("every episode had its outcome already: nothing was run")
+        another = "" if options["resume"] else "; another --run-id begins a new one"
+        err.print(
+            f"the run {printable_line(result.run.run_id)} is whole, every episode had its outcome already: "
+            f"nothing was run{another}"
+        )
         if abstained := max(item.n_infrastructure for item in result.summaries.values()):
             err.print(
                 f"{abstained} of them abstained, for which there is no other try in this run: when what they lacked is "

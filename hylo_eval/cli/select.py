@@ -83,7 +83,7 @@ def _sentences(selection: Selection, record: str) -> Iterator[str]:
     if selection.best_of_equal is not None and selection.equal_rate is not None and 0.0 < selection.equal_rate < 1.0:
         yield (
             f"its rate flatters it: the best of {len(runs)} equal agents with a true rate of "
-            f"{selection.equal_rate:.2f} shows {selection.best_of_equal:.2f} by luck."
+            f"{percent(selection.equal_rate)} shows {percent(selection.best_of_equal)} by luck."
         )
     yield (
         "confirm it once on a split that nothing was chosen on: run it and its parent there, then "

@@ -15,10 +15,10 @@ from hylo_eval.errors import EvalError
 from hylo_eval.versions import stand_in_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hylo_core.trace import EpisodeTrace
-    from hylo_eval.evallog.v02 import LogHeader, ScorerDeclaration, ScoreStatistics
+    from hylo_eval.evallog.v02 import EvalLog, LogHeader, ScorerDeclaration, ScoreStatistics
     from hylo_eval.run_index.folders import FoundRun
     from hylo_eval.run_index.looking_up import FoundEpisode
     from hylo_eval.traces.layout import RunFolder
@@ -73,7 +73,7 @@ def _show_run(run: RunFolder, *, as_json: bool) -> int:
         if found.status == "unfinished":
             out.print("it has no log: it goes on, or was killed")
     else:
-        _print_log(found.log.header())
+        _print_log(found.log)
         for text, count in commonest_errors(found.log):
             print_hanging(out, f"error in {counted(count, 'episode')}: ", text)
     _print_rest(found)
@@ -139,11 +139,11 @@ def _show_comparison(path: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _print_log(log: LogHeader) -> None:
+def _print_log(whole: EvalLog) -> None:
     from hylo_eval.compare.agent_labels import agent_name_of, settings_words
     from hylo_eval.compare.words import not_as_recorded
 
-    out = console()
+    out, log = console(), whole.header()
     benchmark, agent, stats = log.benchmark, log.agent, log.stats
     out.print(
         f"{printable_line(benchmark.id)} {printable_line(benchmark.version)} ({printable_line(benchmark.split)}), "
@@ -161,13 +161,7 @@ def _print_log(log: LogHeader) -> None:
     rows = [(name, *_cells(statistics, log.eval.scorers.get(name))) for name, statistics in log.results.overall.items()]
     print_table(out, headers, rows)
     if len(log.results.tasks) > 1:
-        by_task = [
-            (task, name, *_cells(statistics, log.eval.scorers.get(name)))
-            for task, scorers in log.results.tasks.items()
-            for name, statistics in list(scorers.items())[:1]
-        ]
-        out.print()
-        print_table(out, ("task", *headers), by_task)
+        _print_groups(whole, headers)
     if stats.statuses:
         counted = ", ".join(f"{count} {printable_line(status)}" for status, count in stats.statuses.items())
         out.print(f"outcomes: {counted}")
@@ -180,6 +174,34 @@ def _print_log(log: LogHeader) -> None:
         out.print(f"distinct initial states: {states.distinct}; repeated: {states.repeated}")
     if log.results.n_modified:
         out.print(f"warning: {not_as_recorded(log.results.n_modified)}")
+
+
+def _print_groups(log: EvalLog, headers: Sequence[str]) -> None:
+    """The first scorer by task; where a task has too few episodes for a rate, by tag, and which episodes failed."""
+    from hylo_eval.report.grouping import choose_grouping, listed, short_names
+
+    out = console()
+    grouping = choose_grouping((sample.key, sample.task_id, sample.tags) for sample in log.samples)
+    groups = log.results.tags if grouping.by == "tag" else log.results.tasks
+    rows = [
+        (group, name, *_cells(statistics, log.eval.scorers.get(name)))
+        for group in grouping.names
+        for name, statistics in list(groups.get(group, {}).items())[:1]
+    ]
+    out.print()
+    if grouping.words:
+        out.print(grouping.words)
+    if rows:
+        print_table(out, (grouping.by, *headers), rows)
+    if grouping.by == "task":
+        return
+    for name, declaration in list(log.eval.scorers.items())[:1]:
+        scored = [sample for sample in log.samples if name in sample.scores]
+        names = short_names([sample.key for sample in scored])
+        failed = [names[sample.key] for sample in scored if declaration.binary and sample.scores[name].value == 0]
+        shown, more = listed(failed)
+        if failed:
+            print_hanging(out, f"{len(failed)} failed: ", f"{', '.join(shown)}{f' and {more} more' if more else ''}")
 
 
 def _cells(statistics: ScoreStatistics, declaration: ScorerDeclaration | None) -> tuple[str, str, str, str]:
@@ -229,8 +251,9 @@ def _show_episode(episode: FoundEpisode, *, as_json: bool) -> int:
             elif head == "reply":
                 out.print("reply: none" if value is None else "reply: empty")
     if sample is not None:
+        units = {name: declaration.unit for name, declaration in episode.scorers.items()}
         rows = [
-            (name, "-" if score.value is None else number(score.value), score.explanation)
+            (name, "-" if score.value is None else number(score.value, units.get(name, "")), score.explanation)
             for name, score in sample.scores.items()
         ]
         print_table(out, ("score", "value", "why"), rows)

@@ -38,7 +38,7 @@ EXIT_FAULTY: Final = 2
 @click.option(
     "--watch", is_flag=True, help="Look again and again, until the run is whole, or nobody works on it or reads."
 )
-@click.option("--clean", is_flag=True, help="Remove the files of lost attempts, after listing them.")
+@click.option("--clean", is_flag=True, help="Remove the files of lost and stopped attempts, after listing them.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on standard output; with --watch a line each time.")
 def status(*, name: str, run_root: Path, watch: bool, clean: bool, as_json: bool) -> int:
     """Say how far RUN is: a run folder, or a run id under the run root.

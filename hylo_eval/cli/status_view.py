@@ -22,6 +22,7 @@ from hylo_eval.versions import stand_in_sentence
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hylo_eval.evaluation.orphans import Orphan
     from hylo_eval.evaluation.status import RunStatus
 
 MAX_ERRORS: Final = 3
@@ -221,18 +222,24 @@ def _errors(status: RunStatus) -> Iterator[str]:
 
 
 def _orphans(status: RunStatus) -> Iterator[str]:
-    orphans = status.orphans
+    stopped = [orphan for orphan in status.orphans or () if orphan.stopped]
+    if stopped:
+        traces = counted(len(stopped), "trace")
+        yield f"{traces} of stopped attempts ({_size(stopped)}), no results; --clean removes what they left"
+    orphans = [orphan for orphan in status.orphans or () if not orphan.stopped]
     if not orphans:
         return
-    size = sum(orphan.size for orphan in orphans)
-    files = counted(len(orphans), "file")
-    shown = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
-    yield f"{files} of lost attempts ({shown}) that no row of the queue names; "
+    yield f"{counted(len(orphans), 'file')} of lost attempts ({_size(orphans)}) that no row of the queue names; "
     yield f"hylo-eval status {printable_line(status.run.run_id)}{root_option(status.run)} --clean removes them:"
     for orphan in orphans[:MAX_ORPHANS]:
         yield f"  {printable_line(orphan.path)}"
     if len(orphans) > MAX_ORPHANS:
         yield f"  and {len(orphans) - MAX_ORPHANS} more"
+
+
+def _size(orphans: Sequence[Orphan]) -> str:
+    size = sum(orphan.size for orphan in orphans)
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
 
 
 def _speed(status: RunStatus) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hylo_eval.cli.tables import print_table
-from hylo_eval.numerals import are, counted
-from hylo_eval.report.text import number, percent, printable, printable_line
+from hylo_eval.numerals import are, counted, percent
+from hylo_eval.report.text import number, printable, printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,10 +13,12 @@ _PATH = click.Path(path_type=Path)
 @click.argument("spec", type=_PATH)
 @click.option("--logs-dir", type=_PATH, help="Where to write.  [default: /logs/verifier, where there is a /logs]")
 @click.option("--workspace", type=_PATH, default=Path("/app"), show_default=True, help="The candidate's folder.")
-def verify(spec: Path, logs_dir: Path | None, workspace: Path) -> int:
+@click.pass_context
+def verify(context: click.Context, spec: Path, logs_dir: Path | None, workspace: Path) -> int:
     """Grade the task of SPEC, a verifier.toml, and write verdict.json.
 
-    Without --logs-dir, on a machine that has no /logs, the verdict is printed and no file is written.
+    Without --logs-dir, on a machine that has no /logs, the verdict is printed and no file is written; where grading
+    failed, --debug shows then. Otherwise traceback.txt beside the verdict does.
 
     Ends with 0 for all three statuses of a verdict, with 2 when none could be written, with 130 when a signal
     ended it before that. The console script hylo-verify takes the same arguments, and makes /logs/verifier
@@ -25,7 +27,7 @@ def verify(spec: Path, logs_dir: Path | None, workspace: Path) -> int:
     from hylo_eval.verify.commands import DEFAULT_LOGS_DIR, main_show, record_verdict
 
     if logs_dir is None and not DEFAULT_LOGS_DIR.parent.is_dir():
-        return main_show(spec, workspace)
+        return main_show(spec, workspace, debug="--debug" in (context.obj or ()))
     return record_verdict(spec, logs_dir=logs_dir or DEFAULT_LOGS_DIR, workspace=workspace)
 
 

@@ -82,7 +82,8 @@ def agent_labels(agents: Sequence[NamedAgent]) -> tuple[str, ...]:
 
     Returns:
         In the order given: ``act 1`` where nobody else has that name; ``act 1, noise=0.2`` where another ``act 1`` has
-        another noise; ``act 1 @1f2e3d4c``, the beginning of the digest, where settings do not tell them apart.
+        another noise; ``act 1, digest 1f2e3d4c``, the beginning of its manifest's, where settings do not tell it from
+        another.
     """
     apart: dict[str, dict[str, NamedAgent]] = {}
     for item in agents:
@@ -116,14 +117,15 @@ def _set_apart(group: Sequence[NamedAgent]) -> list[tuple[str, str]]:
         return [(group[0].agent_digest, "")]
     names = sorted({name for item in group for name in item.agent_settings})
     differing = [name for name in names if len({_text(item.agent_settings.get(name, _UNSET)) for item in group}) > 1]
-    texts: dict[str, str] = {}
-    if len(differing) <= _SHOWN:
-        for item in group:
-            shown = (_setting(name, item.agent_settings.get(name, _UNSET)) for name in differing)
-            texts[item.agent_digest] = "".join(f", {text}" for text in shown)
-    if len(set(texts.values())) < len(group):
-        texts = {item.agent_digest: f" @{_short(item.agent_digest)}" for item in group}
-    return list(texts.items())
+    if len(differing) > _SHOWN:
+        differing = []
+    texts = [
+        "".join(f", {_setting(name, item.agent_settings.get(name, _UNSET))}" for name in differing) for item in group
+    ]
+    return [
+        (item.agent_digest, text if texts.count(text) == 1 else f"{text}, digest {_short(item.agent_digest)}")
+        for item, text in zip(group, texts, strict=True)
+    ]
 
 
 def _setting(name: str, value: object) -> str:

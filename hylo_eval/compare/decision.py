@@ -16,7 +16,7 @@ from hylo_eval.compare.mcnemar import exact_mcnemar
 from hylo_eval.compare.power import minimal_detectable_effect
 from hylo_eval.compare.tango import tango_interval
 from hylo_eval.compare.tipping import TippingPoint, tipping_of_groups, tipping_point
-from hylo_eval.numerals import counted
+from hylo_eval.numerals import counted, percent, points, size_in_points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ class GateRule:
         words = _SEQUENTIAL_WORDS if self.sequential else _MODE_WORDS[self.mode]
         if repetitions > 1:
             words = _REPLICATED_WORDS
-        return " ".join((words.format(rule=self), *self._conditions()))
+        return " ".join((words.format(rule=self, margin=size_in_points(self.margin or 0.0)), *self._conditions()))
 
     def judged(self, table: PairTable) -> PairTable:
         """The table that decides: agent errors and, if asked, all abstentions counted as the rule says."""
@@ -108,7 +108,7 @@ class GateRule:
     def _conditions(self) -> tuple[str, ...]:
         errors = "count as failures" if self.agent_errors == "fail" else "are left out"
         rest = "turned against the candidate" if self.worst_case else "left out"
-        bars = f"Below {self.min_coverage:.1%} coverage"
+        bars = f"Below {percent(self.min_coverage)} coverage"
         few = "without a scored pair" if self.min_pairs == 1 else f"below {self.min_pairs} scored pairs"
         last = f"or {few} of the prefix" if self.sequential else f"{few}, or before the runs are finished"
         return (
@@ -134,12 +134,12 @@ _MODE_WORDS: dict[Mode, str] = {
     ),
     "noninferior": (
         "Pass if the lower one-sided {rule.alpha:g} bound of Tango's interval for the difference of success "
-        "rates is above -{rule.margin:g}; fail if the upper bound is below -{rule.margin:g}; otherwise "
+        "rates is above -{margin}; fail if the upper bound is below -{margin}; otherwise "
         "inconclusive."
     ),
     "no-regression": (
         "Fail if on any task the Holm-adjusted exact one-sided p-value for a better parent is at most "
-        "{rule.alpha:g}; pass if on none and each task had enough pairs to detect a drop of {rule.margin:g} "
+        "{rule.alpha:g}; pass if on none and each task had enough pairs to detect a drop of {margin} "
         "with probability {rule.power:g} at {rule.alpha:g} divided by the number of tasks; otherwise "
         "inconclusive."
     ),
@@ -292,12 +292,13 @@ def _improve(rule: GateRule, table: PairTable) -> tuple[Verdict, tuple[str, ...]
 def _noninferior(rule: GateRule, table: PairTable) -> tuple[Verdict, tuple[str, ...]]:
     margin = rule.margin or 0.0
     bounds = tango_interval(table.candidate_wins, table.parent_wins, table.n_pairs, level=1.0 - 2.0 * rule.alpha)
-    found = f"the difference lies in [{bounds.low:+.4f}, {bounds.high:+.4f}]"
+    found = f"the difference lies in [{points(bounds.low, 2)}, {points(bounds.high, 2)}]"
+    allowed = f"-{size_in_points(margin)}"
     if bounds.low > -margin:
-        return "pass", (f"{found}, above -{margin:g}",)
+        return "pass", (f"{found}, above {allowed}",)
     if bounds.high < -margin:
-        return "fail", (f"{found}, below -{margin:g}",)
-    return "inconclusive", (f"{found}, which holds -{margin:g}",)
+        return "fail", (f"{found}, below {allowed}",)
+    return "inconclusive", (f"{found}, which holds {allowed}",)
 
 
 def _no_regression(rule: GateRule, tasks: Sequence[GroupComparison]) -> tuple[Verdict, tuple[str, ...]]:
@@ -309,16 +310,18 @@ def _no_regression(rule: GateRule, tasks: Sequence[GroupComparison]) -> tuple[Ve
             f"Holm-adjusted p = {row.adjusted_regression_p:.3g}"
             for row in worse
         )
+    margin = rule.margin or 0.0
     blind: list[str] = []
     for row in rows:
         visible = _visible_drop(rule, row.comparison.table, len(rows))
-        if visible > (rule.margin or 0.0):
-            seen = "no drop at all" if visible == math.inf else f"a drop of {visible:.3g}"
+        if visible > margin:
+            seen = "no drop at all" if visible == math.inf else f"a drop of {size_in_points(visible)}"
             pairs = counted(row.comparison.n_pairs, "pair")
-            blind.append(f"{row.label}: {pairs} could have shown {seen}, not {rule.margin:g}")
+            blind.append(f"{row.label}: {pairs} could have shown {seen}, not {size_in_points(margin)}")
     if blind:
         return "inconclusive", tuple(blind)
-    return "pass", (f"none of {counted(len(rows), 'task')} is worse, and a drop of {rule.margin:g} would have shown",)
+    seen = f"a drop of {size_in_points(margin)} would have shown"
+    return "pass", (f"none of {counted(len(rows), 'task')} is worse, and {seen}",)
 
 
 def worst_verdict(verdict: Verdict, guards: Sequence[Guard], missing: Sequence[str]) -> Verdict:
@@ -337,7 +340,7 @@ def missing_evidence(rule: GateRule, counted_pairs: int, coverage: float, *, fin
     if counted_pairs < rule.min_pairs:
         missing.append(f"{counted(counted_pairs, 'scored pair')}, {rule.min_pairs} are required")
     if coverage < rule.min_coverage:
-        missing.append(f"coverage is {coverage:.1%}, {rule.min_coverage:.1%} is required")
+        missing.append(f"coverage is {percent(coverage)}, {percent(rule.min_coverage)} is required")
     return tuple(missing)
 
 

@@ -76,8 +76,8 @@ class GatePolicy:
         if self.max_latency_regression is not None:
             sentences.append(
                 f"The p95 of reply times may rise by {self.max_latency_regression:g} s: the gate fails if the "
-                f"{1 - 2 * self.rule.alpha:.0%} interval of the typical rise lies above that, and is inconclusive if "
-                "the interval holds it."
+                f"{100 * (1 - 2 * self.rule.alpha):.4g} % interval of the typical rise lies above that, and is "
+                "inconclusive if the interval holds it."
             )
         if self.intersect:
             sentences.append("Instances that only one run has are left out.")

@@ -9,7 +9,7 @@ import attrs
 
 from hylo_eval.compare.agent_labels import NamedAgent
 from hylo_eval.compare.selection import expected_best_of_equal
-from hylo_eval.numerals import are, counted
+from hylo_eval.numerals import are, counted, percent
 
 COMPARISON_SCHEMA: Final = "hylo.comparison/v0.1"
 
@@ -154,8 +154,8 @@ class Ledger:
         if len(seen) > 1 and n_episodes and success_rate is not None and 0.0 < success_rate < 1.0:
             best = expected_best_of_equal(len(seen), n_episodes=n_episodes, success_rate=success_rate)
             yield (
-                f"by luck alone, the best of {len(seen)} equal agents with a true rate of {success_rate:.2f} "
-                f"shows {best:.2f} on {counted(n_episodes, 'episode')}"
+                f"by luck alone, the best of {len(seen)} equal agents with a true rate of {percent(success_rate)} "
+                f"shows {percent(best)} on {counted(n_episodes, 'episode')}"
             )
         if self.unreadable:
             files = counted(self.unreadable, "file")

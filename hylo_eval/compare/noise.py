@@ -20,7 +20,7 @@ from hylo_eval.compare.discordance import mean_over_discordant
 from hylo_eval.compare.mcnemar import discordant_pairs_needed, exact_mcnemar
 from hylo_eval.compare.numeric import numpy, special_functions
 from hylo_eval.compare.tango import Interval
-from hylo_eval.numerals import counted
+from hylo_eval.numerals import counted, percent, points
 
 if TYPE_CHECKING:
     from hylo_eval.compare.table import PairTable
@@ -219,7 +219,7 @@ def noise_reach(n_pairs: int, *, discordant: float, alpha: float = 0.05) -> floa
 def floor_words(floor: NoiseFloor) -> str:
     """What noise alone does, and what that rests on, as a clause."""
     effect, high = (
-        f"{100 * share:.1f} points" if share else "no difference" for share in (floor.effect, floor.effect_high)
+        points(share).removeprefix("+") if share else "no difference" for share in (floor.effect, floor.effect_high)
     )
     return (
         f"on {counted(floor.compared_pairs, 'pair')} noise alone reaches {effect} "
@@ -238,10 +238,10 @@ def noise_words(floor: NoiseFloor, difference: float, *, of: str) -> str:
     interval = floor.discordant_interval
     found = (
         f"{of} run twice disagreed in {floor.discordant} of {counted(floor.n_pairs, 'pair')}, "
-        f"95 % interval {100 * interval.low:.1f} to {100 * interval.high:.1f} %"
+        f"95 % interval {percent(interval.low)} to {percent(interval.high)}"
     )
     floors = floor_words(floor)
-    head = f"the difference of {100 * difference:+.1f} points"
+    head = f"the difference of {points(difference)}"
     standing = floor.standing(difference)
     if standing != "unsettled":
         return f"{head} is {standing} the noise floor: {found}; {floors}"

@@ -22,6 +22,7 @@ from hylo_eval.compare.checks import require_alpha, require_between, require_cou
 from hylo_eval.compare.discordance import mean_over_discordant
 from hylo_eval.compare.mcnemar import discordant_pairs_needed
 from hylo_eval.compare.numeric import numpy, special_functions
+from hylo_eval.numerals import percent, size_in_points
 
 LARGEST_PLAN = 200_000
 """Pairs beyond which `plan_pairs` refuses: no simulator run is that long."""
@@ -199,7 +200,8 @@ def _first_crossing(effect: float, discordant: float, alpha: float, power: float
     while _power(min(enough, LARGEST_PLAN), effect, discordant, alpha) < power:
         if enough >= LARGEST_PLAN:
             raise ContractError(
-                f"an effect of {effect:g} at a share of {discordant:g} needs more than {LARGEST_PLAN} pairs",
+                f"an effect of {size_in_points(effect)} at {percent(discordant)} discordant pairs needs more than "
+                f"{LARGEST_PLAN} pairs",
                 path="effect",
             )
         enough = enough + enough // 4 + 1
@@ -220,6 +222,7 @@ def _require_effect(effect: float, discordant: float) -> None:
     require_between(effect, "effect", -1.0, 1.0, closed=True)
     if abs(effect) > discordant:
         raise ContractError(
-            f"a difference of {effect:g} needs at least that share of discordant pairs, got {discordant:g}",
+            f"a difference of {size_in_points(effect)} needs at least {percent(abs(effect))} discordant pairs, "
+            f"got {percent(discordant)}",
             path="effect",
         )

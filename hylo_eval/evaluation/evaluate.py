@@ -25,10 +25,10 @@ from hylo_eval.envs.protocol import EnvFactory
 from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.files import write_evallog
 from hylo_eval.evallog.v02 import EvalLog
+from hylo_eval.evaluation.arguments import check_arguments, refuse_broken_truths
 from hylo_eval.evaluation.executor import Executor, InProcess, RunWatcher, Work
 from hylo_eval.evaluation.making import ref_of_factory
 from hylo_eval.evaluation.plan import Plan, plan_run
-from hylo_eval.evaluation.preflight import check_arguments, refuse_broken_truths
 from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.repeating import require_replicate
 from hylo_eval.evaluation.run_beginning import RunBeginning

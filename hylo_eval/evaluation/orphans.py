@@ -1,4 +1,4 @@
-"""Files of a run that no row of its queue names: what lost attempts left behind. They are nobody's result."""
+"""Files of a run that no row of its queue names: what lost and stopped attempts left. They are no results."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ class Orphan:
     Attributes:
         path: Below the folder of the run, with ``/``.
         size: In bytes.
+        stopped: Whether it is the whole trace of an attempt that ended in order when the operator stopped the run.
     """
 
     path: str
     size: int
+    stopped: bool = False
 
 
 def list_candidates(run: RunFolder) -> list[Orphan]:
@@ -57,7 +59,12 @@ def list_candidates(run: RunFolder) -> list[Orphan]:
 
 
 def orphans_among(
-    candidates: Sequence[Orphan], *, named: Collection[str], held: Sequence[Lease], someone_works: bool
+    candidates: Sequence[Orphan],
+    *,
+    named: Collection[str],
+    held: Sequence[Lease],
+    someone_works: bool,
+    stopped: Collection[str] = (),
 ) -> tuple[Orphan, ...]:
     """Those that no row names.
 
@@ -66,11 +73,12 @@ def orphans_among(
         named: The paths that the rows of the queue name, those of attempts that do not count among them.
         held: Leases whose attempts may still be running; what they write is no orphan yet.
         someone_works: Whether a process works on the run, which may be writing a file beside its final name.
+        stopped: Where the traces of attempts are that gave their lease back.
     """
     expected = {trace_name(episode_id(lease.key, lease.attempt)) for lease in held}
     kept = {*named, *expected, *(name + PARTIAL for name in expected)}
     return tuple(
-        orphan
+        attrs.evolve(orphan, stopped=orphan.path in stopped)
         for orphan in candidates
         if orphan.path not in kept and not (someone_works and _TEMPORARY.fullmatch(orphan.path))
     )

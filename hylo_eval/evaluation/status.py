@@ -12,7 +12,7 @@ from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.activity import Activity, Presence, presence, read_activities
 from hylo_eval.evaluation.orphans import Orphan, list_candidates, orphans_among
 from hylo_eval.evaluation.tally import COUNTS, Tally
-from hylo_eval.queue import Attempt, Lease, Machine, RunQueue, State
+from hylo_eval.queue import Attempt, Ending, Lease, Machine, RunQueue, State
 from hylo_eval.traces.finding import no_run_folder
 from hylo_eval.traces.layout import RunFolder, episode_id, trace_name
 from hylo_eval.traces.manifest import read_manifest
@@ -133,6 +133,11 @@ def read_status(run: RunFolder) -> RunStatus:
         named={_trace_of(attempt) for attempt in attempts},
         held=[lease for lease in leases if lease.owner not in gone],
         someone_works=bool(working),
+        stopped={
+            f"episodes/{episode_id(attempt.key, attempt.attempt)}.jsonl"
+            for attempt in attempts
+            if attempt.ending is Ending.RELEASED
+        },
     )
     return RunStatus(
         run=run,

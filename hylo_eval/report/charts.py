@@ -13,11 +13,13 @@ from html import escape
 from itertools import pairwise
 from typing import Any, Final
 
+from hylo_eval.numerals import percent
+from hylo_eval.report.grouping import Grouping
 from hylo_eval.report.run_summary import RunSummary
-from hylo_eval.report.text import percent, printable_line
+from hylo_eval.report.text import printable_line
 
 MAX_BARS: Final = 200
-"""Tasks that are drawn; the table beside the chart has them all."""
+"""Tasks, or tags, that are drawn; the table beside the chart has them all."""
 TALL: Final = 640
 """Pixels from which on a chart scrolls within the page; its axis then stands above it."""
 _BINS_A_DECADE: Final = 8
@@ -35,12 +37,18 @@ def plotly_text(text: str) -> str:
     return escape(printable_line(text), quote=False)
 
 
-def task_chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
-    """Success rate of each task with its Wilson interval; the runs side by side. ``narrow`` is for a telephone."""
-    tasks = list(dict.fromkeys(task for run in runs for task in run.by_task))[:MAX_BARS]
+def group_chart(runs: Sequence[RunSummary], grouping: Grouping) -> dict[str, Any] | None:
+    """Success rate of each task or tag with its Wilson interval; the runs side by side.
+
+    ``narrow`` is for a telephone. None where there is no group large enough.
+    """
+    tasks = grouping.names[:MAX_BARS]
+    if not tasks:
+        return None
     traces: list[dict[str, Any]] = []
     for place, run in enumerate(runs):
-        found = [(task, summary) for task in tasks if (summary := run.by_task.get(task)) and summary.mean is not None]
+        rates = run.by_tag if grouping.by == "tag" else run.by_task
+        found = [(task, summary) for task in tasks if (summary := rates.get(task)) and summary.mean is not None]
         traces.append(
             {
                 "type": "bar",

@@ -8,6 +8,7 @@ import attrs
 
 from hylo_eval.compare.divergence import find_divergence
 from hylo_eval.errors import TraceError
+from hylo_eval.report.grouping import choose_grouping
 from hylo_eval.report.paired_chart import PairedChart, count_pairs, draw_pairs
 from hylo_eval.report.sections import Section
 from hylo_eval.traces.reader import read_trace
@@ -51,7 +52,8 @@ class Rival:
         n_discordant: How many there are.
         n_shared: Episodes that both runs have.
         verdict: What the comparison comes to, in one sentence; empty where there is none.
-        chart: Where the two differ, task by task; None where no pair was scored.
+        chart: Where the two differ, task by task, or by tag where tasks have an episode or two; None where no pair
+            was scored.
     """
 
     parent: int
@@ -92,6 +94,15 @@ def compare_episodes(
     outcomes = [(candidate.episodes[index].outcome, parent.episodes[other].outcome) for index, other in shared]
     pairs = [pair for pair, both in zip(shared, outcomes, strict=True) if set(both) == {"success", "failure"}]
     tasks = [candidate.episodes[index].record.task_id for index, _ in shared]
+    grouping = choose_grouping(
+        (episode.record.key, episode.record.task_id, episode.tags) for episode in candidate.episodes
+    )
+    by_tag = None
+    if grouping.by != "task":
+        tags = [candidate.episodes[index].tags for index, _ in shared]
+        by_tag = count_pairs(
+            (tag, *both) for named, both in zip(tags, outcomes, strict=True) for tag in named if tag in grouping.names
+        )
     return Rival(
         parent=place,
         verdict=verdict,
@@ -100,7 +111,7 @@ def compare_episodes(
         pairs=tuple(_describe(candidate, parent, index, other) for index, other in pairs[:MAX_PAIRS]),
         n_discordant=len(pairs),
         n_shared=len(shared),
-        chart=draw_pairs(count_pairs((task, *both) for task, both in zip(tasks, outcomes, strict=True))),
+        chart=draw_pairs(count_pairs((task, *both) for task, both in zip(tasks, outcomes, strict=True)), by_tag),
     )
 
 

@@ -14,9 +14,9 @@ from hylo_eval.compare.evidence import PairedEvidence
 from hylo_eval.compare.summary import BinarySummary
 from hylo_eval.compare.tango import tango_interval
 from hylo_eval.errors import EvalError
-from hylo_eval.numerals import counted
+from hylo_eval.numerals import counted, points
 from hylo_eval.report.drawing import Circle, Drawing, Label, Line, Rectangle, Shape
-from hylo_eval.report.text import p_value, points
+from hylo_eval.report.text import p_value
 
 MAX_CELLS: Final = 20_000
 """More cells than this are no picture that anybody can read."""

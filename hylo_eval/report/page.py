@@ -21,7 +21,7 @@ import orjson
 
 from hylo_eval.compare.agent_labels import agent_labels, side_labels
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.numerals import are, counted
+from hylo_eval.numerals import are, counted, percent
 from hylo_eval.report.discordant import Rival
 from hylo_eval.report.episode_detail import describe_episode
 from hylo_eval.report.films import Film, fit_films
@@ -30,11 +30,12 @@ from hylo_eval.report.page_content import (
     make_abstentions,
     make_charts,
     make_facts,
+    make_failures,
     make_grids,
     make_notices,
 )
 from hylo_eval.report.run_summary import RunSummary
-from hylo_eval.report.text import percent, printable, reasons
+from hylo_eval.report.text import printable, reasons
 from hylo_eval.scoring.lengths import ENDS_FIRST
 from hylo_eval.traces.reader import read_trace
 
@@ -158,6 +159,7 @@ def _assemble(
         tasks=list(dict.fromkeys(task for run in runs for task in run.by_task)),
         tags=list(dict.fromkeys(tag for run in runs for tag in run.by_tag)),
         grids=make_grids(runs, details.keys()),
+        failures=make_failures(runs),
         abstentions=make_abstentions(runs),
         facts=make_facts(runs),
         partial=any(run.record.planned > run.success.n_attempted for run in runs),

@@ -10,8 +10,9 @@ import attrs
 from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.summary import KNOWN_METRICS
 from hylo_eval.compare.words import not_as_recorded
-from hylo_eval.numerals import counted
+from hylo_eval.numerals import counted, percent
 from hylo_eval.report import charts
+from hylo_eval.report.grouping import Grouping, choose_grouping, listed, short_names
 from hylo_eval.report.run_summary import EpisodeSummary, RunSummary
 from hylo_eval.report.text import number, printable_line, repeated_words
 from hylo_eval.scoring.outcome import REASONS
@@ -76,6 +77,16 @@ class Grid:
 
 
 @attrs.frozen(kw_only=True)
+class Failures:
+    """The failed episodes of one run, by their places and what they are called here."""
+
+    run_id: str
+    n_failed: int
+    episodes: tuple[tuple[int, str], ...]
+    more: int
+
+
+@attrs.frozen(kw_only=True)
 class Abstentions:
     """The episodes of one run that abstained for one reason."""
 
@@ -106,14 +117,16 @@ def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
     horizons = {run.times.horizon for run in runs if run.times.horizon is not None}
     until = f" up to step {min(horizons):g}" if len(horizons) == 1 else ""
     safety = charts.safety_chart(runs)
-    tasks = len({task for run in runs for task in run.by_task})
+    grouping = grouping_of(runs)
+    groups = len(grouping.names)
+    cut = f"The first {charts.MAX_BARS} of {groups} {grouping.by}s; the table has all."
     found = (
         Chart(
             name="tasks",
-            title="Success by task",
-            figure=charts.task_chart(runs),
+            title=f"Success by {'tag' if grouping.by == 'tag' else 'task'}",
+            figure=charts.group_chart(runs, grouping),
             wide=True,
-            text=f"The first {charts.MAX_BARS} of {tasks} tasks; the table has all." if tasks > charts.MAX_BARS else "",
+            text=" ".join(filter(None, (grouping.words, cut if groups > charts.MAX_BARS else ""))),
         ),
         Chart(
             name="times",
@@ -142,9 +155,37 @@ def make_charts(runs: Sequence[RunSummary]) -> tuple[Chart, ...]:
     return tuple(chart for chart in found if chart.name != "times" or not one_step)
 
 
+def grouping_of(runs: Sequence[RunSummary]) -> Grouping:
+    """By what the episodes of these runs are shown."""
+    return choose_grouping(
+        (episode.record.key, episode.record.task_id, episode.tags) for run in runs for episode in run.episodes
+    )
+
+
+def make_failures(runs: Sequence[RunSummary]) -> tuple[Failures, ...]:
+    """Which episodes failed, where no chart by task shows it; of a run without any, an empty list."""
+    if grouping_of(runs).by == "task":
+        return ()
+    found: list[Failures] = []
+    for run in runs:
+        failed = [place for place, episode in enumerate(run.episodes) if episode.outcome == "failure"]
+        names = short_names([episode.record.key for episode in run.episodes])
+        shown, more = listed([names[run.episodes[place].record.key] for place in failed])
+        found.append(
+            Failures(
+                run_id=run.record.run_id,
+                n_failed=len(failed),
+                episodes=tuple(zip(failed, shown, strict=False)),
+                more=more,
+            )
+        )
+    return tuple(found)
+
+
 def make_grids(runs: Sequence[RunSummary], plotted: Collection[Place]) -> tuple[Grid, ...]:
-    """The cells of every run, by task, in the order of the seeds."""
+    """The cells of every run, by task, in the order of the seeds; tasks of one or two episodes share their rows."""
     found: list[Grid] = []
+    together = grouping_of(runs).by != "task"
     for place, run in enumerate(runs):
         rows: dict[str, list[Cell]] = {task: [] for task in run.by_task}
         ordered = sorted(enumerate(run.episodes), key=lambda item: item[1].record.seed)
@@ -158,6 +199,10 @@ def make_grids(runs: Sequence[RunSummary], plotted: Collection[Place]) -> tuple[
                 )
             )
         tasks = tuple(TaskRow(name=name, cells=tuple(cells)) for name, cells in rows.items())
+        if together:
+            tasks = (
+                TaskRow(name=counted(len(rows), "task"), cells=tuple(cell for row in tasks for cell in row.cells)),
+            )
         many = len(run.episodes) > MANY_CELLS
         found.append(Grid(place=place, run_id=run.record.run_id, many=many, tasks=tasks))
     return tuple(found)
@@ -224,8 +269,10 @@ def _facts(run: RunSummary) -> Iterator[tuple[str, str]]:
     yield "versions", ", ".join(f"{name} {version}" for name, version in _members(record.value("versions")))
     yield "config digest", record.text("config_digest")
     for score in run.scores:
-        known = KNOWN_METRICS.get(score.name)
-        mean = "-" if score.mean is None else number(score.mean, known.unit if known else "")
+        known = record.scorers.get(score.name) or KNOWN_METRICS.get(score.name)
+        mean = "-"
+        if score.mean is not None:
+            mean = percent(score.mean) if known and known.binary else number(score.mean, known.unit if known else "")
         left_out = (
             f"; {score.n_left_out} left out, whose traces were changed since or cannot be read"
             if score.n_left_out

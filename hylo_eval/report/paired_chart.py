@@ -31,7 +31,7 @@ class TaskPairs:
     """The scored pairs of one task.
 
     Attributes:
-        task: Its id.
+        task: Its id; or a tag, of whose tasks these are the pairs.
         candidate_won: Only the candidate succeeded.
         parent_won: Only the parent did.
         both_succeeded: Both did.
@@ -96,6 +96,7 @@ class PairedChart:
         height: In pixels.
         caption: How to read it, and what is not drawn; empty where nothing is.
         text: All that is drawn, in words.
+        by: What the bars are.
     """
 
     total: TaskPairs
@@ -104,6 +105,7 @@ class PairedChart:
     height: int
     caption: str
     text: str
+    by: str = "task"
 
 
 def count_pairs(outcomes: Iterable[tuple[str, str, str]]) -> tuple[TaskPairs, ...]:
@@ -126,12 +128,18 @@ def count_pairs(outcomes: Iterable[tuple[str, str, str]]) -> tuple[TaskPairs, ..
     return tuple(TaskPairs(task=task, **counts) for task, counts in tasks.items())
 
 
-def draw_pairs(tasks: Sequence[TaskPairs]) -> PairedChart | None:
-    """Draw the tasks that differ, the largest share of discordant pairs first; None without a scored pair."""
+def draw_pairs(tasks: Sequence[TaskPairs], tags: Sequence[TaskPairs] | None = None) -> PairedChart | None:
+    """Draw the tasks that differ, the largest share of discordant pairs first; None without a scored pair.
+
+    Args:
+        tasks: All of them.
+        tags: Drawn in their place; a pair may be under several, and none draws nothing.
+    """
     if not tasks:
         return None
+    groups, by = (tasks, "task") if tags is None else (tags, "tag")
     differing = sorted(
-        (task for task in tasks if task.n_discordant), key=lambda task: (-task.n_discordant / task.n_pairs, task.task)
+        (task for task in groups if task.n_discordant), key=lambda task: (-task.n_discordant / task.n_pairs, task.task)
     )
     bars = tuple(
         Bar(pairs=task, label=shortened(task.task, _LABEL), y=_TOP + _ROW * index)
@@ -148,22 +156,25 @@ def draw_pairs(tasks: Sequence[TaskPairs]) -> PairedChart | None:
         bars=bars,
         ticks=ticks,
         height=_TOP + _ROW * len(bars) + 22,
-        caption=_caption(len(tasks), len(differing)),
+        caption=_caption(len(groups), len(differing), by),
         text=". ".join(
             f"{bar.pairs.task}: of {counted(bar.pairs.n_pairs, 'pair')} the candidate alone won "
             f"{bar.pairs.candidate_won}, the parent alone {bar.pairs.parent_won}"
             for bar in bars
         ),
+        by=by,
     )
 
 
-def _caption(tasks: int, differing: int) -> str:
+def _caption(groups: int, differing: int, by: str) -> str:
     if not differing:
         return ""
-    same = tasks - differing
-    parts = ["Bars are shares of a task's scored pairs; the numbers count pairs"]
+    same = groups - differing
+    parts = [f"Bars are shares of a {by}'s scored pairs; the numbers count pairs"]
+    if by == "tag":
+        parts.append("a pair counts under each tag of its task")
     if differing > MAX_ROWS:
-        parts.append(f"the {MAX_ROWS} of {differing} tasks that differ most are drawn")
+        parts.append(f"the {MAX_ROWS} of {differing} {by}s that differ most are drawn")
     if same:
-        parts.append(f"in {counted(same, 'other task')} no pair differs")
+        parts.append(f"in {counted(same, f'other {by}')} no pair differs")
     return "; ".join(parts) + "."

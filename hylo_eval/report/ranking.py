@@ -11,9 +11,10 @@ from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.evidence import RunEvidence
 from hylo_eval.compare.leaderboard import Leaderboard, Standing
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA
+from hylo_eval.numerals import percent, points
 from hylo_eval.report.documents import paired_document, run_document, stand_in_sentences
 from hylo_eval.report.sections import Section
-from hylo_eval.report.text import p_value, percent, points, reasons
+from hylo_eval.report.text import p_value, reasons
 
 
 def ranking_sections(board: Leaderboard, runs: Mapping[str, RunEvidence]) -> tuple[Section, ...]:

@@ -17,7 +17,7 @@ from hylo_eval.errors import EvalError
 from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.finished_episodes import finished_samples
-from hylo_eval.evallog.v02 import Sample
+from hylo_eval.evallog.v02 import Sample, ScorerDeclaration
 from hylo_eval.suggest import did_you_mean
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.manifest import read_manifest
@@ -58,6 +58,7 @@ class RunRecord:
         episodes: Those that have an outcome.
         finished: Whether the log is the one of the whole run.
         provisional: Whether there is no log yet, and the queue says which episodes there are.
+        scorers: What the log declares of its scorers, by name.
     """
 
     folder: RunFolder
@@ -65,6 +66,7 @@ class RunRecord:
     episodes: tuple[EpisodeRecord, ...]
     finished: bool
     provisional: bool
+    scorers: Mapping[str, ScorerDeclaration] = attrs.field(factory=dict[str, ScorerDeclaration])
 
     @property
     def run_id(self) -> str:
@@ -134,11 +136,12 @@ def read_run(folder: RunFolder) -> RunRecord:
     manifest = read_manifest(folder.manifest)
     finished = folder.evallog.exists()
     samples: Sequence[Sample] = ()
+    scorers: Mapping[str, ScorerDeclaration] = {}
     if finished or folder.partial_evallog.exists():
         source = folder.evallog if finished else folder.partial_evallog
         log = read_evallog(source)
         refuse_foreign(log, folder, source)
-        samples = log.samples
+        samples, scorers = log.samples, log.eval.scorers
     newer = () if finished else _newer_samples(folder, len(samples))
     return RunRecord(
         folder=folder,
@@ -146,6 +149,7 @@ def read_run(folder: RunFolder) -> RunRecord:
         episodes=tuple(_episode(folder, sample) for sample in newer or samples),
         finished=finished,
         provisional=bool(newer) or not (finished or folder.partial_evallog.exists()),
+        scorers=scorers,
     )
 
 

@@ -21,8 +21,8 @@ from hylo_eval.compare.replicated import ReplicatedComparison
 from hylo_eval.compare.replicates import VarianceSplit
 from hylo_eval.compare.summary import BinarySummary, GradedSummary
 from hylo_eval.compare.tango import Interval
-from hylo_eval.numerals import counted
-from hylo_eval.report.text import number, p_value, percent, points, reasons
+from hylo_eval.numerals import counted, percent, points
+from hylo_eval.report.text import number, p_value, reasons
 
 
 @attrs.frozen(kw_only=True)
@@ -210,7 +210,7 @@ def replicated_sections(found: ReplicatedComparison) -> tuple[Section, ...]:
         bounds = ""
         if found.interval is not None:
             low, high = points(found.interval.low), points(found.interval.high)
-            bounds = f", {found.interval.level:.0%} interval ({found.interval.method}) [{low}, {high}]"
+            bounds = f", {100 * found.interval.level:g} % interval ({found.interval.method}) [{low}, {high}]"
         facts.append(("difference", f"{points(found.mean_difference)}{bounds}"))
     facts += [
         ("p, candidate better", f"{p_value(cluster.p_value)} (sign flips of instances, {cluster.sign_flip.method})"),
@@ -274,7 +274,7 @@ def _binary_facts(summary: BinarySummary) -> Iterator[tuple[str, str]]:
     if effect.candidate_rate is not None and effect.parent_rate is not None:
         yield "rates", f"{percent(effect.candidate_rate)} against {percent(effect.parent_rate)}"
     if effect.difference is not None:
-        interval = f"{effect.interval.level:.0%} interval (Tango)"
+        interval = f"{100 * effect.interval.level:g} % interval (Tango)"
         bounds = f"[{points(effect.interval.low)}, {points(effect.interval.high)}]"
         yield "difference", f"{points(effect.difference)}, {interval} {bounds}"
     if effect.risk_ratio is not None:
@@ -323,4 +323,4 @@ def _signed(value: float, unit: str) -> str:
 def _in(interval: Interval | None, unit: str) -> str:
     if interval is None:
         return ", too few pairs for an interval"
-    return f", {interval.level:.0%} interval [{_signed(interval.low, unit)}, {_signed(interval.high, unit)}]"
+    return f", {100 * interval.level:g} % interval [{_signed(interval.low, unit)}, {_signed(interval.high, unit)}]"

@@ -18,26 +18,11 @@ def printable_line(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def percent(share: float) -> str:
-    """``0.7`` as ``70.0 %``; ``0.0 %`` and ``100.0 %`` are said of nothing else than none and all."""
-    text = ""
-    for digits in range(1, 6):
-        text = f"{100 * share:.{digits}f}"
-        if (float(text) == 0.0) == (share == 0.0) and (float(text) == 100.0) == (share == 1.0):
-            break
-    return f"{text} %"
-
-
 def number(value: float, unit: str = "") -> str:
     """A mean with four significant digits and its unit; short times in milliseconds."""
     if unit == "s" and abs(value) < 1:
         value, unit = 1000 * value, "ms"
     return f"{value:.4g} {unit}".rstrip()
-
-
-def points(difference: float) -> str:
-    """A difference of two shares as ``+7.0 points``."""
-    return f"{100 * difference:+.1f} points"
 
 
 def p_value(value: float, log10: float | None = None) -> str:

@@ -13,11 +13,12 @@ from hylo_eval.compare.agent_labels import agent_labels
 from hylo_eval.compare.evidence import RunEvidence
 from hylo_eval.compare.ledger import COMPARISON_SCHEMA
 from hylo_eval.compare.trend import Change, TrendStep
+from hylo_eval.numerals import percent, points
 from hylo_eval.report.documents import paired_document, run_document, stand_in_sentences
 from hylo_eval.report.drawing import Circle, Drawing, Label, Line, Rectangle, Shape, fitted_length, text_width
 from hylo_eval.report.figure import shortened
 from hylo_eval.report.sections import Section
-from hylo_eval.report.text import p_value, percent, points
+from hylo_eval.report.text import p_value
 
 _ROW: Final = 36
 _TOP: Final = 120

@@ -12,6 +12,7 @@ from hylo_core.errors import clean_text
 from hylo_eval.compare.agent_labels import settings_words
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.comparing.records import FOLDER, read_record, record_paths
+from hylo_eval.numerals import size_in_points
 from hylo_eval.run_index.folders import file_identity, index_name
 from hylo_eval.traces.layout import RunFolder
 
@@ -147,7 +148,7 @@ def rule_words(found: FoundComparison) -> str:
     """By which rule a gate decided, in words; empty where none is on record."""
     policy = _mapping(found.document.get("policy"))
     margin = _number(policy.get("margin"))
-    named = [_text(policy, "mode"), "" if margin is None else f"margin {margin:g}"]
+    named = [_text(policy, "mode"), "" if margin is None else f"margin {size_in_points(margin)}"]
     words: Any = policy.get("words")
     said = clean_text(words, _MAX_RULE) if isinstance(words, str) else ""
     return ": ".join(filter(None, (", ".join(filter(None, named)), said)))

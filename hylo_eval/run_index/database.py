@@ -20,7 +20,7 @@ from hylo_eval.run_index.folders import FoundRun, file_identity, fingerprint, in
 from hylo_eval.run_index.rows import TABLES, mean_rows, run_row, sample_rows, score_rows
 
 INDEX_NAME: Final = "index.db"
-INDEX_VERSION: Final = 3
+INDEX_VERSION: Final = 4
 """Of the tables; an index of another version is made anew."""
 
 _BUSY_SECONDS: Final = 30.0

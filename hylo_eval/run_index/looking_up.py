@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import attrs
@@ -12,7 +13,7 @@ from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.consistency import LogContradiction, find_contradictions
 from hylo_eval.evallog.files import read_evallog
-from hylo_eval.evallog.v02 import EvalLog, Sample
+from hylo_eval.evallog.v02 import EvalLog, Sample, ScorerDeclaration
 from hylo_eval.evaluation.rescore_plan import trace_path
 from hylo_eval.run_index.database import open_index
 from hylo_eval.suggest import did_you_mean, quoted
@@ -32,6 +33,7 @@ class FoundEpisode:
         run: None where a trace was named that lies in no run.
         sample: What the run's log says of it; None where no log counts this trace.
         problem: What is wrong, in one line.
+        scorers: What that log declares of its scorers, by name.
     """
 
     path: Path
@@ -39,6 +41,7 @@ class FoundEpisode:
     run: RunFolder | None
     sample: Sample | None
     problem: str
+    scorers: Mapping[str, ScorerDeclaration] = attrs.field(factory=dict[str, ScorerDeclaration])
 
 
 def find_run_folder(name: str, run_root: Path) -> RunFolder | None:
@@ -117,13 +120,14 @@ def _of_trace(path: Path) -> FoundEpisode:
 
 def _read(path: Path, run: RunFolder | None, sample: Sample | None, log: EvalLog | None = None) -> FoundEpisode:
     broken = ""
+    scorers: Mapping[str, ScorerDeclaration] = {} if log is None else log.eval.scorers
     try:
         trace = read_trace(path)
     except BrokenChain as error:
         trace, broken = error.trace, error.words
     except TraceError as error:
         where = f"line {error.line}: {error.reason}" if error.line else error.reason
-        return FoundEpisode(path=path, trace=None, run=run, sample=sample, problem=where)
+        return FoundEpisode(path=path, trace=None, run=run, sample=sample, problem=where, scorers=scorers)
     problem = ""
     if sample is not None and sample.trace_sha256 and sample.trace_sha256 != trace.trace_sha256:
         problem = "the trace is not the one that the log records"
@@ -133,4 +137,4 @@ def _read(path: Path, run: RunFolder | None, sample: Sample | None, log: EvalLog
         problem = "the log of its run does not count this trace"
     elif log is not None and (wrong := next(find_contradictions(log), None)) is not None:
         problem = f"the log of its run contradicts itself: {wrong.words}"
-    return FoundEpisode(path=path, trace=trace, run=run, sample=sample, problem=problem)
+    return FoundEpisode(path=path, trace=trace, run=run, sample=sample, problem=problem, scorers=scorers)

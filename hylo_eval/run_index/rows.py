@@ -35,6 +35,7 @@ TABLES: Final[Mapping[str, tuple[Mapping[str, type], tuple[str, ...], tuple[tupl
             "stand_ins": str,
             "scorer": str,
             "binary": int,
+            "unit": str,
             "mean": float,
             "low": float,
             "high": float,
@@ -174,6 +175,7 @@ def _agent_columns(manifest: Mapping[str, Any]) -> dict[str, str]:
 def _log_columns(log: LogHeader) -> dict[str, Any]:
     scorer = next(iter(log.results.overall), "")
     statistics = log.results.overall.get(scorer)
+    declared = log.eval.scorers.get(scorer)
     interval = statistics.interval if statistics else None
     replies = log.stats.reply_seconds
     return {
@@ -188,7 +190,8 @@ def _log_columns(log: LogHeader) -> dict[str, Any]:
         "n_episodes": log.results.n_episodes,
         "n_scored": log.results.n_scored,
         "scorer": scorer,
-        "binary": log.eval.scorers[scorer].binary if scorer in log.eval.scorers else None,
+        "binary": declared.binary if declared else None,
+        "unit": declared.unit if declared else "",
         "mean": statistics.mean if statistics else None,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hylo_eval.verify.candidate import IN_PROCESS_EXTENSIONS, grade_candidate
-from hylo_eval.verify.grade import TestsFolder, load_spec, read_answer, verdict_of
+from hylo_eval.verify.grade import TestsFolder, load_spec, log_failure, read_answer, verdict_of
 from hylo_eval.verify.modes import IN_PROCESS_MODES, Mode, grader_of, mode_of
 from hylo_eval.verify.modes.grader import AnswerGrader, ResourceTable
 from hylo_eval.verify.spec import decode_json
 from hylo_eval.verify.verdict import InvalidTask, Reward
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -56,7 +57,14 @@ def _grade(spec_path: Path, answer: str, workspace: Path, resources_manifest: Pa
     return text if isinstance(text, Reward) else grade_candidate(spec, text, resources)
 
 
-def grade_candidate_file(spec_path: Path, *, answer: str, workspace: Path, resources_manifest: Path) -> Reward:
+def grade_candidate_file(
+    spec_path: Path,
+    *,
+    answer: str,
+    workspace: Path,
+    resources_manifest: Path,
+    failed: Callable[[Exception], None] = log_failure,
+) -> Reward:
     """Grades the whole text of an answer file, without extraction, and turns every failure into a verdict.
 
     Args:
@@ -64,5 +72,6 @@ def grade_candidate_file(spec_path: Path, *, answer: str, workspace: Path, resou
         answer: The answer file; below ``/app`` it is read from the workspace. A missing one scores zero.
         workspace: The candidate's folder.
         resources_manifest: A JSON list of the task's files, relative to the manifest's folder.
+        failed: Is told what made the verdict an ``infra_error``.
     """
-    return verdict_of(lambda: _grade(spec_path, answer, workspace, resources_manifest))
+    return verdict_of(lambda: _grade(spec_path, answer, workspace, resources_manifest), failed)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from hylo_core.errors import clean_text
 from hylo_eval.verify.specs import DEFAULT_WORKSPACE
 from hylo_eval.verify.verdict import Status
-from hylo_eval.verify.verdict_files import clear_verdict, verdict_json, write_verdict
+from hylo_eval.verify.verdict_files import clear_verdict, verdict_json, write_traceback, write_verdict
 
 if TYPE_CHECKING:
     import argparse
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 DEFAULT_LOGS_DIR: Final = Path("/logs/verifier")
 _HELP_COLUMNS: Final = 78
 _REASON_CHARACTERS: Final = 300
+_TRACEBACK_CHARACTERS: Final = 1 << 16
 EXIT_DONE: Final = 0
 EXIT_UNWRITTEN: Final = 2
 EXIT_INTERRUPTED: Final = 130
@@ -93,28 +94,40 @@ def record_verdict(spec: Path, *, logs_dir: Path, workspace: Path) -> int:
         The exit status, as :func:`main_verify`.
     """
 
-    def graded() -> Reward:
+    def graded(failed: Callable[[Exception], None]) -> Reward:
         from hylo_eval.verify.grade import grade_file
 
-        return grade_file(spec, workspace)
+        return grade_file(spec, workspace, failed=failed)
 
-    return _record(logs_dir, graded)
+    return _record(logs_dir, workspace, graded)
 
 
-def main_show(spec: Path, workspace: Path) -> int:
+def main_show(spec: Path, workspace: Path, *, debug: bool = False) -> int:
     """Grades as ``verify`` does and prints the verdict as a JSON line, where no folder for its files is asked for.
+
+    Args:
+        spec: A ``verifier.toml``.
+        workspace: The candidate's folder.
+        debug: Whether to show the traceback of a grading that fails.
 
     Returns:
         The exit status: 0 with a verdict printed, 130 when SIGINT, SIGTERM or SIGHUP came first.
     """
     from hylo_eval.verify.grade import grade_file
 
+    failures: list[Exception] = []
     try:
         with _command_conditions():
-            verdict = grade_file(spec, workspace)
+            verdict = grade_file(spec, workspace, failed=failures.append)
     except KeyboardInterrupt:
         return _interrupted()
-    print(verdict_json(verdict))  # noqa: T201
+    print(verdict_json(verdict), flush=True)  # noqa: T201
+    for failure in failures:
+        if debug:
+            _tell(_traceback_of(failure).rstrip())
+        _tell(f"{_summary(verdict)}{_how_to_mend(failure, workspace)}")
+        if not debug:
+            _tell("--debug shows where grading failed")
     note = f"no files are written: this machine has no {DEFAULT_LOGS_DIR.parent}. fix: --logs-dir DIR writes them"
     _tell(note)
     return EXIT_DONE
@@ -128,7 +141,7 @@ def main_candidate(argv: Sequence[str] | None = None) -> int:
     """
     arguments = candidate_parser().parse_args(argv)
 
-    def graded() -> Reward:
+    def graded(failed: Callable[[Exception], None]) -> Reward:
         from hylo_eval.verify.candidate_file import grade_candidate_file
 
         return grade_candidate_file(
@@ -136,24 +149,51 @@ def main_candidate(argv: Sequence[str] | None = None) -> int:
             answer=arguments.answer,
             workspace=arguments.workspace,
             resources_manifest=arguments.resources_manifest,
+            failed=failed,
         )
 
-    return _record(arguments.logs_dir, graded)
+    return _record(arguments.logs_dir, arguments.workspace, graded)
 
 
-def _record(logs_dir: Path, graded: Callable[[], Reward]) -> int:
+def _record(logs_dir: Path, workspace: Path, graded: Callable[[Callable[[Exception], None]], Reward]) -> int:
+    failures: list[Exception] = []
     try:
         with _command_conditions():
             # A stale reward must not survive a grader that is killed half way.
             clear_verdict(logs_dir)
-            verdict = write_verdict(logs_dir, graded())
+            verdict = write_verdict(logs_dir, graded(failures.append))
     except KeyboardInterrupt:
         return _interrupted()
     except OSError as error:
         _tell(f"the verdict cannot be written to {logs_dir}: {error}")
         return EXIT_UNWRITTEN
-    _tell(_summary(verdict))
+    for failure in failures:
+        _tell(f"{_summary(verdict)}{_how_to_mend(failure, workspace)}")
+        if (written := write_traceback(logs_dir, _traceback_of(failure))) is not None:
+            _tell(f"where grading failed: {written}")
+    if not failures:
+        _tell(_summary(verdict))
     return EXIT_DONE
+
+
+def _traceback_of(failure: Exception) -> str:
+    """Where grading failed, without the credentials that a message may quote; of a very long text the end."""
+    import traceback
+
+    from hylo_eval.credentials import secrets_of
+    from hylo_eval.redaction import redact_text
+
+    text = redact_text("".join(traceback.format_exception(failure)), *secrets_of(os.environ))
+    return text[-_TRACEBACK_CHARACTERS:].encode("utf-8", "backslashreplace").decode()
+
+
+def _how_to_mend(failure: Exception, workspace: Path) -> str:
+    """What a command can mend of what its grading failed on; empty where its message says all that is known."""
+    from hylo_eval.verify.file_ops.reading import UnusableFolder
+
+    if isinstance(failure, UnusableFolder) and Path(failure.path) == workspace:
+        return "\n  fix: --workspace DIR names the candidate's folder"
+    return ""
 
 
 def _summary(verdict: Reward) -> str:

@@ -238,21 +238,28 @@ def load_spec(path: Path) -> Any:
         raise InvalidTask(f"{path}: {error}") from error
 
 
-def log_failure(what: str, error: Exception) -> None:
+def log_failure(error: Exception) -> None:
     """Logs an exception with its traceback."""
     # Imported here: with what it needs, it is a twentieth of a command that grades a short text.
     import logging
 
+    what = "the grader failed" if isinstance(error, GradingInfraError) else "the grader crashed"
     logging.getLogger(__name__).error(what, exc_info=error)
 
 
-def grade_file(spec_path: Path, workspace: Path) -> Reward:
-    """Grades the task of a ``verifier.toml`` and turns every failure into a verdict."""
-    return verdict_of(lambda: grade(load_spec(spec_path), spec_path.parent, workspace))
+def grade_file(spec_path: Path, workspace: Path, *, failed: Callable[[Exception], None] = log_failure) -> Reward:
+    """Grades the task of a ``verifier.toml`` and turns every failure into a verdict.
+
+    Args:
+        spec_path: The specification.
+        workspace: The candidate's folder.
+        failed: Is told what made the verdict an ``infra_error``.
+    """
+    return verdict_of(lambda: grade(load_spec(spec_path), spec_path.parent, workspace), failed)
 
 
-def verdict_of(graded: Callable[[], Any]) -> Reward:
-    """The verdict that a grading from files comes to, or the one that its failure is.
+def verdict_of(graded: Callable[[], Any], failed: Callable[[Exception], None] = log_failure) -> Reward:
+    """The verdict that a grading from files comes to, or the one that its failure is; ``failed`` is told of that.
 
     This is the one place of the file graders where exceptions become outcomes.
     """
@@ -261,10 +268,10 @@ def verdict_of(graded: Callable[[], Any]) -> Reward:
     except InvalidTask as error:
         return invalid_task(str(error))
     except GradingInfraError as error:
-        log_failure("the grader failed", error)
+        failed(error)
         return infra_error(str(error), **error.detail)
     except Exception as error:  # noqa: BLE001 - whatever happened, there is a verdict
-        log_failure("the grader crashed", error)
+        failed(error)
         return infra_error(_described(error))
 
 

@@ -1,4 +1,4 @@
-"""The files of a verdict: ``verdict.json`` always, Harbor's two reward files when it counts."""
+"""The files of a verdict: ``verdict.json`` always, Harbor's reward files when it counts, a failure's traceback."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hylo_eval.verify.verdict import Reward, Status, validated
 VERDICT_JSON: Final = "verdict.json"
 REWARD_JSON: Final = "reward.json"
 REWARD_TXT: Final = "reward.txt"
+TRACEBACK_TXT: Final = "traceback.txt"
 
 
 def clear_verdict(logs_dir: Path) -> None:
@@ -26,7 +27,7 @@ def clear_verdict(logs_dir: Path) -> None:
     logs_dir.mkdir(parents=True, exist_ok=True)
     folder = os.open(logs_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        for name in (VERDICT_JSON, REWARD_JSON, REWARD_TXT):
+        for name in (VERDICT_JSON, REWARD_JSON, REWARD_TXT, TRACEBACK_TXT):
             _remove(name, folder)
     finally:
         os.close(folder)
@@ -68,6 +69,20 @@ def write_verdict(logs_dir: Path, verdict: object) -> Reward:
             clear_verdict(logs_dir)
         raise
     return reward
+
+
+def write_traceback(logs_dir: Path, text: str) -> Path | None:
+    """Writes where grading failed beside its verdict, which counts without it.
+
+    Returns:
+        The file; None where it could not be written.
+    """
+    path = logs_dir / TRACEBACK_TXT
+    try:
+        _write_whole(path, text)
+    except OSError:
+        return None
+    return path
 
 
 def verdict_json(reward: Reward) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import click
 import pytest
 
 from hylo_eval.cli.group import cli
+from hylo_eval.compare.decision import Mode
+from hylo_eval.evaluation.comparing.gate_policy import make_policy, read_policy
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,6 +59,34 @@ def test_the_examples_for_ci_install_from_the_repository_in_the_same_way() -> No
     """Requirement and place are what pip understands."""
     installs = re.findall(r"pip install '(hylo-eval[^']*)'", README)
     assert installs == ["hylo-eval @ git+https://git.example.com/hylo.git@COMMIT"] * 2
+
+
+def test_the_policy_of_the_readme_says_what_its_comments_say(tmp_path: Path) -> None:
+    """Saved under the name it is given with, it is read, and the gate's own words agree."""
+    assert "--policy gate.toml" in README
+    (policy,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "gate.toml").write_text(policy, encoding="utf-8")
+    rule = make_policy(read_policy(tmp_path / "gate.toml")).rule
+    assert (rule.mode, rule.margin, rule.min_pairs) == ("noninferior", 0.05, 50)
+    words = rule.words()
+    assert "is above -5 points" in words
+    assert "below 50 scored pairs" in words
+    assert all(f'"{mode}"' in policy for mode in get_args(Mode))
+
+
+@pytest.mark.slow
+def test_the_first_command_comes_out_as_it_says(tmp_path: Path) -> None:
+    """Within two of its twenty episodes: another MuJoCo may tip one that is close."""
+    pytest.importorskip("gymnasium_robotics")
+    (said,) = re.findall(r"About (\d+) % success is what is to come out", README)
+    command = [sys.executable, "-m", "hylo_eval", *shlex.split(f"{COMMANDS[0]} --run-id first --json")]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    success = json.loads(done.stdout)["scores"]["success"]
+    assert success["n_scored"] == 20
+    assert abs(success["mean"] - int(said) / 100) <= 0.1 + 1e-9
 
 
 def test_the_agent_of_the_readme_runs(tmp_path: Path) -> None:

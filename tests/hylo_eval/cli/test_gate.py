@@ -89,7 +89,7 @@ def test_agent_errors_count_as_failures_of_the_candidate_alone(gate: Any, root: 
     assert "the candidate is better: 6 wins to 0" in done.out
     done = gate("--mode", "improve", "--agent-errors", "abstain")
     assert done.code == 3
-    assert "coverage is 50.0%, 95.0% is required" in done.out
+    assert "coverage is 50.0 %, 95.0 % is required" in done.out
     # On the parent's side they stay abstentions: a parent that crashed makes nobody better.
     done = gate("--mode", "improve", "--min-coverage", "0.5", pair=("old", "new"))
     assert "the parent is better: 0 wins to 6" in done.out

@@ -2,9 +2,16 @@
 
 import json
 import os
+import re
 
 import pytest
 
+from hylo_eval.evallog.files import read_evallog
+from hylo_eval.report.page_content import make_facts
+from hylo_eval.report.run_record import read_run
+from hylo_eval.report.run_summary import summarise_run
+from hylo_eval.scoring.counts import Steps
+from hylo_eval.scoring.latency import LatencyP95
 from tests.episodes import benchmark, task
 from tests.runs import edit_json, keys, unit, write_run
 
@@ -313,7 +320,7 @@ def test_show_names_the_settings_of_the_agents_of_a_gate(hylo, tmp_path):
     (row,) = hylo("ls", "--comparisons", "--run-root", tmp_path, "--json").json
     shown = hylo("show", row["id"], "--run-root", tmp_path).out
     assert "candidate: new, agent arm 1 (noise=0.1)\nparent: old, agent arm 1 (noise=0.4)\n" in shown
-    assert "rule: noninferior, margin 0.2: " in shown
+    assert "rule: noninferior, margin 20 points: " in shown
 
 
 def test_a_whole_run_without_a_number_says_so(hylo, tmp_path):
@@ -326,3 +333,15 @@ def test_a_whole_run_without_a_number_says_so(hylo, tmp_path):
     assert rows["some"]["problem"] == ""
     assert hylo("show", "none", "--run-root", tmp_path).out.startswith(f"run none: complete\nproblem: {said}\n")
     assert "problem" not in hylo("show", "some", "--run-root", tmp_path).out
+
+
+def test_a_mean_in_the_list_has_the_unit_of_its_scorer(hylo, tmp_path):
+    """Where a duration is what a run was scored by first; counts have none."""
+    run = write_run(tmp_path, "slow", bench=unit(1), scorers=[LatencyP95(), Steps()]).run
+    mean = read_evallog(run.evallog).results.overall["latency_p95"].mean
+    write_run(tmp_path, "long", bench=unit(1), scorers=[Steps()])
+    listed = hylo("ls", "--run-root", tmp_path).out
+    assert f"latency_p95 {1000 * mean:.4g} ms " in listed
+    assert re.search(r"steps \d+  ", listed)
+    facts = dict(make_facts([summarise_run(read_run(run))]))
+    assert facts["score latency_p95"] == (f"{1000 * mean:.4g} ms (mean of 1 of 1 in the log)",)

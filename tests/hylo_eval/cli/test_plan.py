@@ -27,7 +27,10 @@ def test_it_says_how_many_pairs(hylo: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--effect", ".3", "--discordant", ".2"], "effect: a difference of 0.3 needs at least that share"),
+        (
+            ["--effect", ".3", "--discordant", ".2"],
+            "effect: a difference of 30 points needs at least 30.0 % discordant pairs",
+        ),
         (["--effect", "0", "--discordant", ".2"], "effect: must be above 0"),
         (["--effect", ".1", "--discordant", ".2", "--power", "1"], "power: must lie in (0, 1), got 1.0"),
         (["--effect", ".1"], "a plan needs --discordant, the share of pairs that one side wins"),
@@ -97,9 +100,11 @@ def test_the_noise_floor_is_measured_and_warned_of(plan: Any) -> None:
         f"noise floor: on 20 pairs noise alone reaches {measured:.1f} points with a probability above 0.1" in done.out
     )
     assert f"noise floor as planned: on {pairs} pairs noise alone reaches {planned:.1f} points" in done.out
-    assert "warning: whether the effect, 10.0 %, is above the noise rests on too few pairs of one agent run" in done.out
+    assert (
+        "warning: whether the effect, 10 points, is above the noise rests on too few pairs of one agent run" in done.out
+    )
     loud = plan("--noise", "once", "again", "--effect", ".05", "--discordant", ".05", "--power", ".2")
-    assert "warning: the effect, 5.0 %, is within the noise floor" in loud.out
+    assert "warning: the effect, 5 points, is within the noise floor" in loud.out
     found = plan("--noise", "once", "again", "--effect", ".3", "--discordant", ".3", "--json").json
     assert found["noise_floor"]["discordant"] == 5
     assert found["planned_noise_floor"]["compared_pairs"] == found["n_pairs"]
@@ -140,7 +145,7 @@ def test_a_gate_at_this_split_knows_the_noise_floor(plan: Any, hylo: Any, root: 
     assert noise_reach(20, discordant=0.25) == 0.2
     assert (
         "the difference of +20.0 points is within the noise floor: noisy 1, another agent, run twice disagreed in 5 of 20 "
-        "pairs, 95 % interval 8.7 to 49.1 %; on 20 pairs noise alone reaches 20.0 points with a probability above 0.05"
+        "pairs, 95 % interval 8.7 % to 49.1 %; on 20 pairs noise alone reaches 20.0 points with a probability above 0.05"
     ) in done.out
     assert "this one included: 1." in done.out, "an agent that was run twice was no candidate"
 

@@ -113,3 +113,20 @@ def test_repetitions_are_not_resumed_by_their_common_name(hylo: Any, tmp_path: P
     done = hylo("run", "--resume", "night", "--run-root", tmp_path)
     assert done.code == 2
     assert "fix: it was run in repetitions: name one, night-r1, or repeat its whole command" in done.err
+
+
+def test_a_name_that_a_run_has_already_is_said_to_continue_it(hylo: Any, tmp_path: Path) -> None:
+    """In a line, of a run that was stopped and of one that is whole; a new run says nothing of the kind."""
+    how = ("run", "reach_fixed", "--agent", "zero", "--episodes", "3", "--max-steps", "2", "--workers", "0")
+    how += ("--run-id", "mine", "--run-root", tmp_path)
+    first = hylo(*how, "--budget", "0.000001s")
+    assert first.code == 3
+    assert "is continued" not in first.err
+    second = hylo(*how)
+    assert second.code == 0
+    assert second.err.splitlines().count("the run mine is continued: 0 of 3 episodes had their outcome already") == 1
+    third = hylo(*how)
+    assert third.code == 0
+    said = "the run mine is whole, every episode had its outcome already: nothing was run; another --run-id begins a new one"
+    assert [line for line in third.err.splitlines() if "mine" in line] == [said]
+    assert hylo("run", "--resume", tmp_path / "mine", "--json").err.splitlines() == [said.partition(";")[0]]

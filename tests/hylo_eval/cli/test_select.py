@@ -55,7 +55,7 @@ def test_the_best_is_chosen_and_its_luck_is_said(select: Any) -> None:
     assert "chosen: v2 1 (run v2), 80.0 % of 10 episodes." in done.out
     assert "not told apart from it: v3, v1." in done.out
     # 19 of 30; the mean of the best of three binomials of ten.
-    assert "the best of 3 equal agents with a true rate of 0.63 shows 0.76 by luck" in done.out
+    assert "the best of 3 equal agents with a true rate of 63.3 % shows 75.9 % by luck" in done.out
     assert "--confirms 2" in done.out
 
 

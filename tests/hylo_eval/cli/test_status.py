@@ -8,10 +8,11 @@ import pytest
 from hylo_eval.cli import status as command
 from hylo_eval.cli.status_view import duration, one_line
 from hylo_eval.evaluation.activity import ActivityReport, WorkerActivity
+from hylo_eval.evaluation.evaluate import Interrupted
 from hylo_eval.evaluation.status import read_status
 from hylo_eval.queue import Item, Outcome, Owner, RunQueue
 from hylo_eval.traces.layout import RunFolder
-from tests.runs import keys, write_run
+from tests.runs import keys, unit, write_run
 
 HOSTILE = "\x1b[2Jboom\nrun whole"
 
@@ -116,6 +117,29 @@ def test_cleaning_lists_what_it_removes(hylo, whole):
     assert "removing episodes/lost.jsonl.partial" in done.out
     assert sorted(path.name for path in whole.episodes.iterdir()) == before
     assert "there is nothing to remove" in hylo("status", whole.path, "--clean").out
+
+
+def test_an_attempt_that_was_stopped_in_order_is_no_lost_one(hylo, tmp_path):
+    """After Ctrl-C, status speaks of no loss; cleaning removes its trace, and a run that goes on has its outcome."""
+    asked = []
+
+    def stop():
+        asked.append(None)
+        return len(asked) > 3
+
+    with pytest.raises(Interrupted):
+        write_run(tmp_path, "stopped", bench=unit(2), stop=stop)
+    before = {path.name for path in (tmp_path / "stopped" / "episodes").iterdir()}
+    shown = hylo("status", tmp_path / "stopped")
+    assert "1 trace of stopped attempts" in shown.out
+    assert "lost" not in shown.out
+    (orphan,) = hylo("status", tmp_path / "stopped", "--json").json["orphans"]
+    assert orphan["stopped"]
+    done = hylo("status", tmp_path / "stopped", "--clean")
+    assert f"removing {orphan['path']}" in done.out
+    left = {path.name for path in (tmp_path / "stopped" / "episodes").iterdir()}
+    assert before - left == {orphan["path"].removeprefix("episodes/")}
+    assert "stopped attempts" not in hylo("status", tmp_path / "stopped").out
 
 
 def test_cleaning_is_refused_while_somebody_works(hylo, going):

@@ -42,10 +42,20 @@ def test_where_settings_do_not_tell_them_apart_the_digest_does() -> None:
     many = [named(str(place) * 9, **{f"option_{index}": place + index for index in range(4)}) for place in (1, 2)]
     long = [named(str(place) * 9, path="/" + "x" * 80 + str(place)) for place in (1, 2)]
     for agents in ([named("1" * 9, a=1), named("2" * 9, a=1)], many, long):
-        assert agent_labels(agents) == ("act 1 @11111111", "act 1 @22222222")
+        assert agent_labels(agents) == ("act 1, digest 11111111", "act 1, digest 22222222")
     assert agent_labels([named("1" * 9), AgentName(agent="act 1", agent_digest="")]) == (
-        "act 1 @11111111",
-        "act 1 @unknown",
+        "act 1, digest 11111111",
+        "act 1, digest unknown",
+    )
+
+
+def test_only_those_that_settings_do_not_tell_apart_need_the_digest() -> None:
+    """Two of one setting take no readable label from the third."""
+    agents = [named("1" * 9, noise=0.2), named("2" * 9, noise=0.2), named("3" * 9, noise=0.5)]
+    assert agent_labels(agents) == (
+        "act 1, noise=0.2, digest 11111111",
+        "act 1, noise=0.2, digest 22222222",
+        "act 1, noise=0.5",
     )
 
 

@@ -66,7 +66,9 @@ def test_the_best_of_twenty_equal_checkpoints_is_said():
     words = ledger.words(recorded("v19"), n_episodes=50, success_rate=0.8)
     assert words[0].startswith("looks at this split on record before this one: 19, of them gates: 19;")
     assert "this one included: 20" in words[0]
-    assert words[1] == "by luck alone, the best of 20 equal agents with a true rate of 0.80 shows 0.90 on 50 episodes"
+    assert (
+        words[1] == "by luck alone, the best of 20 equal agents with a true rate of 80.0 % shows 89.9 % on 50 episodes"
+    )
     assert len(ledger.words(recorded("v19"), n_episodes=0, success_rate=None)) == 1
 
 

@@ -90,7 +90,7 @@ def test_coverage_is_that_of_the_prefix():
     assert look(RULE, pair(ours, theirs), "success").decision.verdict == "pass"
     short = look(attrs.evolve(RULE, min_coverage=0.95), pair(ours, theirs), "success").decision
     assert short.verdict == "inconclusive"
-    assert short.reasons[0] == "coverage is 58.3%, 95.0% is required"
+    assert short.reasons[0] == "coverage is 58.3 %, 95.0 % is required"
 
 
 def test_a_count_that_rises_closes_the_gate_at_any_look():

@@ -99,7 +99,7 @@ def test_the_words_say_where_a_difference_stands() -> None:
     floor = measured_floor(20, 0, compared_pairs=20, alpha=0.05)
     assert noise_words(floor, 0.2, of="act 1") == (
         "the difference of +20.0 points is above the noise floor: act 1 run twice disagreed in 0 of 20 pairs, 95 % "
-        "interval 0.0 to 16.8 %; on 20 pairs noise alone reaches no difference with a probability above 0.05, and 15.0 "
+        "interval 0.0 % to 16.8 %; on 20 pairs noise alone reaches no difference with a probability above 0.05, and 15.0 "
         "points at the upper end of that interval"
     )
     assert "is above the noise floor, but that rests on too few pairs" in noise_words(floor, -0.1, of="act 1")

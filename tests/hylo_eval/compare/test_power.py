@@ -117,7 +117,9 @@ def test_no_number_of_wins_suffices_below_the_pairs_needed():
 
 def test_impossible_plans_are_refused():
     """An effect beyond the discordant share, none at all, or beyond any run, is refused by name."""
-    with pytest.raises(ContractError, match=r"effect: a difference of 0.3 needs at least that share"):
+    with pytest.raises(
+        ContractError, match=r"effect: a difference of 30 points needs at least 30.0 % discordant pairs"
+    ):
         plan_pairs(effect=0.3, discordant=0.2)
     with pytest.raises(ContractError, match="effect: must be above 0"):
         plan_pairs(effect=0.0, discordant=0.2)

@@ -86,7 +86,7 @@ def test_abstentions_count_as_the_rule_says():
     assert (found.cluster.n_pairs, decision.coverage) == (4, 1.0)
     lenient, found = decide_replicated(attrs.evolve(RULE, agent_errors="abstain"), pairs, "success", ())
     assert (found.cluster.n_pairs, lenient.coverage) == (3, 0.75)
-    assert lenient.reasons[0] == "coverage is 75.0%, 95.0% is required"
+    assert lenient.reasons[0] == "coverage is 75.0 %, 95.0 % is required"
 
 
 def test_means_are_over_repetitions_in_which_both_sides_were_scored():

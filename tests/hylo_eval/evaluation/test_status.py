@@ -87,6 +87,22 @@ def test_files_that_no_row_names_are_orphans(tmp_path):
         ]
 
 
+def test_the_trace_of_a_stopped_attempt_is_told_from_a_lost_one(tmp_path):
+    """A lease that was given back leaves a whole trace; a partial one was no orderly end, nor is the next attempt's."""
+    run, queue = open_run(tmp_path)
+    with queue:
+        lease = queue.claim(Owner.here())
+        queue.release(lease)
+        name = episode_id(lease.key, lease.attempt)
+        write_traces(run, f"{name}.jsonl", f"{name}.jsonl.partial", "stranger.jsonl")
+        found = {orphan.path: orphan.stopped for orphan in read_status(run).orphans}
+    assert found == {
+        f"episodes/{name}.jsonl": True,
+        f"episodes/{name}.jsonl.partial": False,
+        "episodes/stranger.jsonl": False,
+    }
+
+
 def test_the_trace_that_a_log_gave_a_lost_episode_is_no_orphan(tmp_path):
     """Its row names none, because every process that knew of it was gone; the log of the run does."""
     run = write_run(tmp_path, "r", keys(0)).run

@@ -79,7 +79,7 @@ def test_a_trace_that_is_not_the_one_on_record_counts_for_nothing(tmp_path: Path
     assert (logged.mean, logged.n_scored, logged.n_episodes, logged.n_left_out) == (1.0, 1, 3, 2)
     assert (
         "score success",
-        ("1 (mean of 1 of 3 in the log; 2 left out, whose traces were changed since or cannot be read)",),
+        ("100.0 % (mean of 1 of 3 in the log; 2 left out, whose traces were changed since or cannot be read)",),
     ) in make_facts([summary])
     for episode in summary.changed:
         there = read_trace(episode.record.trace or "", digests="trace").trace_sha256

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from hylo_eval.cli import verify as commands
 from hylo_eval.credentials import SECRET_VARIABLES
-from hylo_eval.verify.commands import main_candidate, main_verify
+from hylo_eval.verify.commands import main_candidate, main_show, main_verify, record_verdict
+from hylo_eval.verify.grade import grade_file, verdict_of
 from hylo_eval.verify.initial_environment import blank_initial_credentials
 
 
@@ -192,11 +193,73 @@ def test_the_command_group_reads_the_arguments_once(task):
     assert (done.returncode, recorded(task)["reward"]) == (0, 1.0), done.stderr
 
 
-def test_a_failure_of_the_grader_is_logged_with_its_traceback(task, caplog):
-    """What makes a verdict an infra_error can be looked up."""
+def write_failing_task(task):
+    """A task whose grading fails, and is neither the task's nor the candidate's fault."""
     (task / "tests" / "verifier.toml").write_text('mode = "script"\npath = "grade.sh"\n')
     (task / "tests" / "grade.sh").write_text("exit 3\n")
+
+
+def test_a_failure_of_the_grader_is_a_sentence_and_its_traceback_a_file(task, capsys, caplog):
+    """What makes a verdict an infra_error is said in a line; where it happened can be looked up, until the next grade."""
+    write_failing_task(task)
     assert verify(task)[1]["status"] == "infra_error"
+    said = capsys.readouterr().err
+    assert "status=infra_error the script failed" in said
+    assert "Traceback" not in said
+    assert caplog.records == []
+    assert "GradingInfraError: the script failed" in (task / "logs" / "traceback.txt").read_text()
+    (task / "tests" / "grade.sh").write_text("echo 1\n")
+    assert verify(task)[1]["status"] == "scored"
+    assert not (task / "logs" / "traceback.txt").exists()
+
+
+def test_a_traceback_that_cannot_be_written_takes_no_verdict_with_it(task, monkeypatch, capsys):
+    """The verdict counts without it, and no file is named that is not there."""
+    write_failing_task(task)
+    monkeypatch.setattr("hylo_eval.verify.verdict_files.TRACEBACK_TXT", "missing/traceback.txt")
+    assert verify(task)[1]["status"] == "infra_error"
+    assert "where grading failed" not in capsys.readouterr().err
+
+
+def test_a_traceback_holds_no_credential(task, monkeypatch):
+    """An exception quotes what it was given; the file that quotes the exception is kept."""
+    secret = "sk-0123456789abcdef"  # noqa: S105 - nobody's
+    monkeypatch.setenv(SECRET_VARIABLES[0], secret)
+
+    def crash(spec_path, workspace, *, failed):
+        del spec_path, workspace
+
+        def raises():
+            raise ValueError(f"not with {secret}")
+
+        return verdict_of(raises, failed)
+
+    monkeypatch.setattr(sys.modules["hylo_eval.verify.grade"], "grade_file", crash)
+    verify(task)
+    written = (task / "logs" / "traceback.txt").read_text()
+    assert "ValueError: not with [key]" in written
+    assert secret not in written
+
+
+def test_a_missing_workspace_is_named_with_its_fix_before_anything_else(task, tmp_path, capsys):
+    """Whoever grades on a machine without /app reads what to give, with a folder for the files and without."""
+    spec, missing = task / "tests" / "verifier.toml", tmp_path / "missing"
+    assert record_verdict(spec, logs_dir=task / "logs", workspace=missing) == 0
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert f"the folder '{missing}' cannot be entered" in first
+    assert second == "  fix: --workspace DIR names the candidate's folder"
+    assert main_show(spec, missing) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["status"] == "infra_error"
+    assert said.err.splitlines()[:3] == [first, second, "--debug shows where grading failed"]
+    assert main_show(spec, missing, debug=True) == 0
+    assert capsys.readouterr().err.startswith("Traceback")
+
+
+def test_a_library_that_grades_a_file_logs_what_failed(task, caplog):
+    """Nobody reads a command's standard error there."""
+    write_failing_task(task)
+    grade_file(task / "tests" / "verifier.toml", task / "app")
     assert [record.message for record in caplog.records] == ["the grader failed"]
     assert "GradingInfraError: the script failed" in caplog.text
 
