@@ -130,7 +130,9 @@ def _raise_if_unseen(error: OSError) -> None:
         raise GradingInfraError(f"what a command left behind cannot be found: {error.strerror}") from error
 
 
-def _carries(pid: int, marker: str) -> bool:
+def _carries(pid: int, marker: str | None) -> bool:
+    if marker is None:
+        return False
     try:
         environment = Path("/proc", str(pid), "environ").read_bytes()
     except OSError as error:
@@ -186,9 +188,8 @@ class _Hunt:
         for child in _children():  # one by one: a process that is listed now may be gone a millisecond later
             if child.pid in self.known:
                 continue
-            if not alone and self.marker is not None and child.session not in self.sessions:
-                if _carries(child.pid, self.marker):
-                    self.sessions.add(child.session)
+            if not alone and child.session not in self.sessions and _carries(child.pid, self.marker):
+                self.sessions.add(child.session)
             found.append(child)
         return [child for child in found if alone or child.session in self.sessions]
 
