@@ -1,8 +1,8 @@
 """Which columns an optimal assignment needs when there are many more of them than rows.
 
 Each row lists a few of its cheapest columns; the assignment among the listed ones is then checked by its dual prices,
-and rows that might do better elsewhere list twice as many. So a flood of predictions costs a pass or two over them a row
-and a matrix that the number of rows bounds, not theirs.
+and rows that might do better elsewhere list twice as many. So a flood of predictions costs a pass or two a row
+over them, and a matrix that the number of rows bounds, not theirs.
 """
 
 from __future__ import annotations
