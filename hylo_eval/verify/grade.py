@@ -178,11 +178,16 @@ def grade(spec: Any, tests_dir: Path | str, workspace: Path | str) -> Reward:
         GradingInfraError: Grading failed for a reason that is neither the task's nor the candidate's.
     """
     try:
-        return _grade(spec, Path(tests_dir), Path(workspace))
+        return _grade(spec, _path(tests_dir), _path(workspace))
     except InvalidTask as error:
         return invalid_task(str(error))
     except OSError as error:
         raise GradingInfraError(f"{type(error).__name__}: {error}") from error
+
+
+def _path(path: Path | str) -> Path:
+    # Made anew of a path, a path takes as long as grading a short text.
+    return path if isinstance(path, Path) else Path(path)
 
 
 def _grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:

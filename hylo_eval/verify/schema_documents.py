@@ -52,6 +52,18 @@ class CompiledSchema:
     validator: Any
 
 
+def schema_text(content: bytes, path: str) -> str:
+    """The text of a schema file.
+
+    Raises:
+        InvalidTask: It is not UTF-8.
+    """
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidTask(f"the schema {path} is not UTF-8") from error
+
+
 def decode_schema(content: bytes, path: str) -> dict[str, Any]:
     """The JSON object that a schema file holds.
 
@@ -59,9 +71,7 @@ def decode_schema(content: bytes, path: str) -> dict[str, Any]:
         InvalidTask: It is not UTF-8, not JSON, no object, or holds a nonfinite number.
     """
     try:
-        schema = json.loads(content.decode(), parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        raise InvalidTask(f"the schema {path} is not UTF-8") from error
+        schema = json.loads(schema_text(content, path), parse_constant=_refuse_constant)
     except RecursionError as error:
         raise InvalidTask(f"the schema {path} is nested too deeply") from error
     except ValueError as error:

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from hylo_eval.verify.execution.deadline import Deadline
 from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment, command_user
+from hylo_eval.verify.execution.programs import program_path
 from hylo_eval.verify.execution.strays import adopting_orphans, child_processes, end_strays
 from hylo_eval.verify.machine_faults import is_machine_fault
 from hylo_eval.verify.verdict import GradingInfraError
@@ -159,8 +160,8 @@ def run_command(
         candidate: Whether the command runs the candidate's code: it then runs as the user that is configured
             for candidates, if there is one.
         credentials: Whether the command may see the product's own credentials, if its variables are made here.
-        program: Where the program named by ``argv`` was found before, so that it need not be searched for; if
-            it cannot be started from there, it is.
+        program: Where the program named by ``argv`` was found before, so that several runs search for it once;
+            if it cannot be started from there, it is searched for.
         output_limit_bytes: Most bytes kept of each stream.
         channel: A pipe that the command writes its report to.
         launcher: What starts the program with a folder hidden from it (:mod:`hylo_eval.verify.execution.hiding`).
@@ -193,7 +194,7 @@ def run_command(
     }
     with adopting_orphans():
         known = child_processes()
-        process = _started(start, arguments, program)
+        process = _started(start, arguments, program or program_path(argv[0]))
         if channel is not None:
             channel.close_writer()
         exchange = _Exchange(process, stdin, output_limit_bytes, channel)
@@ -278,7 +279,7 @@ class _Exchange:
             while self._open_streams and not self._flooded and not drained.passed:
                 self._serve(drained.remaining_seconds)
 
-    def end(self, known: frozenset[int], marker: str) -> None:
+    def end(self, known: frozenset[int], marker: str | None) -> None:
         """Kills the process group and the strays, and reads what they had already written."""
         # The group is killed before its leader is reaped: until then no other group can have its number.
         try:

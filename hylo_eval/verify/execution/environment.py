@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hylo_eval.credentials import CREDENTIAL_PREFIXES
+from hylo_eval.verify.execution.hiding import runs_alone
 from hylo_eval.verify.verdict import GradingInfraError
 
 CANDIDATE_USER_VARIABLE = "HYLO_VERIFY_USER"
@@ -23,12 +24,13 @@ class CommandEnvironment(NamedTuple):
     """The variables of one command, or of several that run one after the other.
 
     Attributes:
-        variables: Names and values as the kernel takes them.
-        marker: The value of :data:`MARKER_VARIABLE` among them; nobody else's processes carry it.
+        variables: Names and values as the kernel takes them; None for this process's own, as they are.
+        marker: The value of :data:`MARKER_VARIABLE` among them; nobody else's processes carry it. None where no
+            mark is needed.
     """
 
-    variables: Mapping[bytes, bytes]
-    marker: str
+    variables: Mapping[bytes, bytes] | None
+    marker: str | None
 
     def __repr__(self) -> str:
         """Without the variables, which may be secret."""
@@ -36,16 +38,21 @@ class CommandEnvironment(NamedTuple):
 
 
 def command_environment(extra: Mapping[str, str] | None = None, *, credentials: bool = False) -> CommandEnvironment:
-    """The environment of a command, with a new marker.
+    """The environment of a command, with a new marker where one is needed.
 
     Args:
         extra: Variables set on top of this process's own.
         credentials: Whether the command may see the product's own credentials.
     """
     variables = _own_variables()
-    if not credentials:
-        for name in [name for name in variables if name.startswith(_CREDENTIALS)]:
-            del variables[name]
+    withheld = () if credentials else [name for name in variables if name.startswith(_CREDENTIALS)]
+    # A mark tells a command's processes from those that other threads start; while the only thread waits for the
+    # command, no other can begin. Variables that nobody changes are inherited: handed over, they are converted one
+    # by one at every start, a twentieth of a short command.
+    if not extra and not withheld and runs_alone():
+        return CommandEnvironment(None, None)
+    for name in withheld:
+        del variables[name]
     for name, value in (extra or {}).items():
         variables[os.fsencode(name)] = os.fsencode(value)
     marker = os.urandom(16).hex()

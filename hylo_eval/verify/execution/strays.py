@@ -17,9 +17,10 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hylo_eval.verify.execution.environment import MARKER_VARIABLE
 from hylo_eval.verify.execution.hiding import runs_alone, system_library
@@ -27,7 +28,7 @@ from hylo_eval.verify.machine_faults import is_machine_fault
 from hylo_eval.verify.verdict import GradingInfraError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Iterator
 
 STRAY_DEADLINE_SECONDS = 5.0
 """How long strays are hunted after a command; a fork bomb may win beyond it."""
@@ -41,31 +42,38 @@ _SESSION_FIELD = 3  # counted from the state, which follows the name
 _reaping_lock = threading.Lock()
 _reaping_count = 0
 _was_reaper = False
+_flag = ctypes.c_int(0)  # written and read under the lock
+_flag_address = ctypes.byref(_flag)
 
 
 def _prctl(option: int, argument: object) -> bool:
-    if not sys.platform.startswith("linux"):
-        return False
-    return system_library().prctl(option, argument, 0, 0, 0) == 0
+    return _prctl_function()(option, argument, 0, 0, 0) == 0
+
+
+@cache
+def _prctl_function() -> Callable[..., int]:
+    """The system call's wrapper, or one that always fails where there is no such call."""
+    found: Any = system_library().prctl if sys.platform.startswith("linux") else None
+    return found or (lambda *_: -1)
 
 
 def _is_sub_reaper() -> bool:
-    flag = ctypes.c_int(0)
-    return _prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(flag)) and bool(flag.value)
+    return _prctl(_PR_GET_CHILD_SUBREAPER, _flag_address) and bool(_flag.value)
 
 
-@contextmanager
-def adopting_orphans() -> Generator[None]:
+class adopting_orphans:  # noqa: N801 - a context, and no generator: their layers show in a short command's cost
     """Makes this process the sub-reaper of its descendants, and restores what it was before."""
-    global _reaping_count, _was_reaper  # noqa: PLW0603 - the kernel's flag is one for the whole process
-    with _reaping_lock:
-        if _reaping_count == 0:
-            _was_reaper = _is_sub_reaper()
-            _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-        _reaping_count += 1
-    try:
-        yield
-    finally:
+
+    def __enter__(self) -> None:
+        global _reaping_count, _was_reaper  # noqa: PLW0603 - the kernel's flag is one for the whole process
+        with _reaping_lock:
+            if _reaping_count == 0:
+                _was_reaper = _is_sub_reaper()
+                _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+            _reaping_count += 1
+
+    def __exit__(self, *_: object) -> None:
+        global _reaping_count  # noqa: PLW0603 - as above
         with _reaping_lock:
             _reaping_count -= 1
             if _reaping_count == 0 and not _was_reaper:
@@ -122,7 +130,9 @@ def _raise_if_unseen(error: OSError) -> None:
         raise GradingInfraError(f"what a command left behind cannot be found: {error.strerror}") from error
 
 
-def _carries(pid: int, marker: str) -> bool:
+def _carries(pid: int, marker: str | None) -> bool:
+    if marker is None:
+        return False
     try:
         environment = Path("/proc", str(pid), "environ").read_bytes()
     except OSError as error:
@@ -131,12 +141,13 @@ def _carries(pid: int, marker: str) -> bool:
     return f"{MARKER_VARIABLE}={marker}".encode() in environment.split(b"\0")
 
 
-def end_strays(*, known: frozenset[int], marker: str, session: int) -> int:
+def end_strays(*, known: frozenset[int], marker: str | None, session: int) -> int:
     """Kills and reaps the processes that a finished command left behind.
 
     Args:
         known: Children of this process that are not the command's; they stay.
-        marker: The command's value of :data:`~hylo_eval.verify.execution.environment.MARKER_VARIABLE`.
+        marker: The command's value of :data:`~hylo_eval.verify.execution.environment.MARKER_VARIABLE`, None for a
+            command that no other thread ran beside.
         session: The session that the command led; all in it are the command's.
 
     Returns:
@@ -160,7 +171,7 @@ def end_strays(*, known: frozenset[int], marker: str, session: int) -> int:
 class _Hunt:
     """The search for one command's strays: what is known of them, and how many are gone."""
 
-    def __init__(self, known: frozenset[int], marker: str, session: int) -> None:
+    def __init__(self, known: frozenset[int], marker: str | None, session: int) -> None:
         self.known = known
         self.marker = marker
         self.sessions = {session}

@@ -94,7 +94,8 @@ def prepare_suite(spec: TestSuiteSpec, context: GradingContext, deadline: Deadli
         GradingInfraError: The workspace is missing or cannot be written, or no shell can be run.
     """
     try:
-        restore(spec.restore, tests_dir=context.tests_dir, workspace=context.workspace)
+        if spec.restore:
+            restore(spec.restore, tests_dir=context.tests_dir, workspace=context.workspace)
     except OSError as error:
         require_workspace(context.workspace)
         raise GradingInfraError(f"the task's files cannot be restored: {error}") from error

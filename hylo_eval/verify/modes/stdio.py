@@ -1,6 +1,6 @@
 """Mode ``stdio``: a program compared on hidden pairs of standard input and output, all or nothing."""
 
-# ruff: noqa: PTH113, PTH118
+# ruff: noqa: PTH118
 # The paths are texts: path objects would show in what a short program costs.
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from hylo_eval.verify.execution.deadline import check_timeout
 from hylo_eval.verify.execution.environment import CommandEnvironment, command_environment
 from hylo_eval.verify.execution.folders import private_folder
 from hylo_eval.verify.execution.hiding import Launcher, hiding
+from hylo_eval.verify.execution.programs import program_path
 from hylo_eval.verify.execution.strays import adopting_orphans
 from hylo_eval.verify.execution.suites import absolute_paths, check_arguments, split_command
 from hylo_eval.verify.execution.workspace import require_workspace
@@ -65,7 +66,7 @@ def grade_stdio(spec: StdioSpec, context: GradingContext) -> Reward:
             build = program.build(timeout_seconds=spec.per_case_timeout * total)
             if not build.succeeded:
                 return zero("build_failed", stderr=build.stderr_tail, passed=0, total=total)
-        program = program._replace(path=_program_path(argv[0]))  # after the build, which may have made it
+        program = program._replace(path=program_path(argv[0]))  # after the build, which may have made it
         for index, case in enumerate(cases):
             failure = _grade_case(program, case, judge)
             if failure is not None:
@@ -78,18 +79,6 @@ def _hidden_folder(context: GradingContext, spec: StdioSpec, argv: list[str]) ->
     folder = os.path.realpath(context.tests_dir / spec.cases)
     used = (context.workspace, *(os.path.join(context.workspace, argument) for argument in argv))
     return None if any(lies_in(os.path.realpath(path), folder) for path in used) else Path(folder)
-
-
-def _program_path(name: str) -> str | None:
-    """Where a program is found, so that not every case searches for it; None to leave that to the start.
-
-    What is named by a path is not searched for, and a folder to search may be relative to the workspace.
-    """
-    folders = os.get_exec_path()
-    if os.sep in name or not all(map(os.path.isabs, folders)):
-        return None
-    paths = (os.path.join(folder, name) for folder in folders)
-    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
 class _Program(NamedTuple):

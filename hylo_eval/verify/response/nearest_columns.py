@@ -1,12 +1,13 @@
 """Which columns an optimal assignment needs when there are many more of them than rows.
 
 Each row lists a few of its cheapest columns; the assignment among the listed ones is then checked by its dual prices,
-and rows that might do better elsewhere list twice as many. So a flood of predictions costs one pass over them a row
-and a matrix that the number of rows bounds, not theirs.
+and rows that might do better elsewhere list twice as many. So a flood of predictions costs a pass or two a row
+over them, and a matrix that the number of rows bounds, not theirs.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
@@ -38,6 +39,10 @@ _SAMPLED = 4_096
 _LARGEST_COORDINATE = 1e150
 _SLACK = 1e-9
 """Of a cost and of one pixel: rounding is no better column."""
+_ROUNDING = 1e-14
+"""Of the largest coordinate: more than the sums of four of them are rounded by."""
+_SEARCHED_AGAIN = 8
+"""How many times what it asks for is found for a row that asks again."""
 
 
 def assigned_among_many(
@@ -61,21 +66,17 @@ def assigned_among_many(
 
     count = len(rows)
     copied = _Copied.of(columns, count)
-    tree = _tree(copied.table) if shape == "point" and count >= _FEWEST_SEARCHES else None
+    search = _Search(shape, rows, copied.table, cost_matrix)
     wanted = np.full(count, min(_FIRST_LISTED, count))
     listed: list[Indices] = [np.empty(0, dtype=np.intp)] * count
     unsure = np.arange(count)
     while True:
         for index in map(int, unsure):
-            row, most = rows.take(index), int(wanted[index])
-            different = min(most, len(copied.table))
-            ordered = (
-                _cheapest_columns(shape, row, copied.table, different, cost_matrix)
-                if tree is None
-                else np.atleast_1d(tree.query((row.columns[0][0], row.columns[1][0]), different)[1])
-            )
-            listed[index] = copied.nearest(ordered, most)
+            most = int(wanted[index])
+            listed[index] = copied.nearest(search.cheapest(index, min(most, len(copied.table))), most)
         kept = np.unique(np.concatenate(listed))
+        if shape == "bbox":  # most pairs share nothing: there, one column is as good as another
+            kept = _at_least(count, kept)
         if len(kept) >= count:
             cost, similarities = cost_matrix(rows, copied.part(kept))
             chosen = assign(cost.copy())
@@ -87,6 +88,16 @@ def assigned_among_many(
                 picked: list[float] = similarities[np.arange(count), chosen].tolist()
                 return picked
         wanted[unsure] = np.minimum(2 * wanted[unsure], count)
+
+
+def _at_least(count: int, kept: Indices) -> Indices:
+    """Columns, and where they are too few to assign one to every row, the first others."""
+    import numpy as np
+
+    if len(kept) >= count:
+        return kept
+    others = np.setdiff1d(np.arange(count), kept, assume_unique=True)
+    return np.union1d(kept, others[: count - len(kept)])
 
 
 @attrs.frozen
@@ -131,8 +142,7 @@ class _Copied:
         import numpy as np
 
         which = np.searchsorted(self.starts, kept, side="right") - 1
-        columns = cast("tuple[Vector, ...]", self.table.columns)
-        return ItemTable(cast("Any", tuple(column[which] for column in columns)))
+        return _part(self.table, which)
 
 
 def _tree(points: ItemTable) -> Any:
@@ -171,23 +181,106 @@ def _least_prices(cost: Matrix, chosen: Indices) -> Vector:
     return np.full(len(cost), np.inf)
 
 
-def _cheapest_columns(
-    shape: Shape,
-    row: ItemTable,
-    table: ItemTable,
-    count: int,
-    cost_matrix: Callable[[ItemTable, ItemTable], Matrices],
-) -> Indices:
-    """The columns that cost one row least, from the cheapest on."""
-    import numpy as np
+class _Search:
+    """The cheapest columns of each row, found in one pass over the columns for many of them.
 
-    with np.errstate(over="ignore", under="ignore"):
-        order = -iou_matrix(row, table)[0] if shape == "bbox" else _squared_distances(row, table)
-    chosen = _smallest(order, count)
-    if np.isinf(order[chosen]).any():  # their squares overflow, their distances do not
-        order = cost_matrix(row, table)[0][0]
+    Rows that ask again ask for more: a second search finds several times what is asked for.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        rows: ItemTable,
+        table: ItemTable,
+        cost_matrix: Callable[[ItemTable, ItemTable], Matrices],
+    ) -> None:
+        """Hold the rows and the different columns, sorted as :class:`_Copied` sorts them."""
+        import numpy as np
+
+        self._shape = shape
+        self._rows = rows
+        self._table = table
+        self._cost_matrix = cost_matrix
+        self._found: dict[int, Indices] = {}
+        self._tree = _tree(table) if shape == "point" and len(rows) >= _FEWEST_SEARCHES else None
+        numbers = cast("tuple[Vector, ...]", table.columns)
+        self._largest = max(float(np.abs(side).max()) for side in (*numbers, *map(np.asarray, rows.columns)))
+        # Twice the middle of a segment, which does not know one end from the other.
+        has_middles = shape == "segment" and self._largest <= _LARGEST_COORDINATE
+        self._middles = (numbers[0] + numbers[2], numbers[1] + numbers[3]) if has_middles else None
+
+    def cheapest(self, index: int, count: int) -> Indices:
+        """The columns that cost a row least, from the cheapest on; no more than there are rows and columns."""
+        found = self._found.get(index)
+        if found is None or len(found) < count:
+            most = min(len(self._rows), len(self._table))
+            searched = count if found is None else min(_SEARCHED_AGAIN * count, most)
+            found = self._found[index] = self._search(index, searched)
+        return found[:count]
+
+    def _search(self, index: int, count: int) -> Indices:
+        import numpy as np
+
+        row = self._rows.take(index)
+        if self._tree is not None:
+            return np.atleast_1d(self._tree.query((row.columns[0][0], row.columns[1][0]), count)[1])
+        if self._shape == "bbox":
+            return self._overlapping(row, count)
+        with np.errstate(over="ignore", under="ignore"):
+            if self._middles is not None:
+                return self._near_middles(row, count, self._middles)
+            order = _squared_distances(row, self._table)
         chosen = _smallest(order, count)
-    return chosen[order[chosen].argsort()]
+        if np.isinf(order[chosen]).any():  # their squares overflow, their distances do not
+            order = self._cost_matrix(row, self._table)[0][0]
+            chosen = _smallest(order, count)
+        return chosen[order[chosen].argsort()]
+
+    def _overlapping(self, row: ItemTable, count: int) -> Indices:
+        """The boxes that share most with one; any others, which share nothing and cost the same, where too few do."""
+        import numpy as np
+
+        x0, y0, x1, y1 = cast("tuple[Vector, ...]", self._table.columns)
+        left, top, right, bottom = (column[0] for column in row.columns)
+        start = int(np.searchsorted(y1, top, side="right"))
+        meets = x0[start:] < right
+        meets &= x1[start:] > left
+        meets &= y0[start:] < bottom
+        meeting = np.flatnonzero(meets)
+        meeting += start
+        chosen = meeting
+        if len(meeting):
+            with np.errstate(over="ignore", under="ignore"):
+                order = -iou_matrix(row, _part(self._table, meeting))[0]
+            best = _smallest(order, min(count, len(meeting)))
+            chosen = meeting[best[order[best].argsort()]]
+        if len(chosen) < count:
+            first = np.arange(min(count + len(meeting), len(x0)))
+            others = np.setdiff1d(first, meeting, assume_unique=True)[: count - len(chosen)]
+            chosen = np.concatenate((chosen, others))
+        return chosen
+
+    def _near_middles(self, row: ItemTable, count: int, middles: tuple[Vector, Vector]) -> Indices:
+        """The nearest segments: no two are nearer to each other than their middles are."""
+        import numpy as np
+
+        stride = max(1, len(self._table) // max(_SAMPLED, 4 * count))
+        sample = _part(self._table, slice(None, None, stride))
+        limit = np.partition(_squared_distances(row, sample), count - 1)[count - 1]
+        reach = 2.0 * math.sqrt(float(limit)) * (1.0 + _SLACK) + _ROUNDING * self._largest
+        is_near = np.ones(len(self._table), dtype=np.bool_)
+        for axis, middle in enumerate(middles):
+            apart = middle - (row.columns[axis][0] + row.columns[axis + 2][0])
+            is_near &= np.abs(apart, out=apart) <= reach
+        near = np.flatnonzero(is_near)
+        order = _squared_distances(row, _part(self._table, near))
+        chosen = _smallest(order, count)
+        return near[chosen[order[chosen].argsort()]]
+
+
+def _part(table: ItemTable, kept: Indices | slice) -> ItemTable:
+    columns = cast("tuple[Vector, ...]", table.columns)
+    return ItemTable(cast("Any", tuple(column[kept] for column in columns)))
 
 
 def _smallest(values: Vector, count: int) -> Indices:

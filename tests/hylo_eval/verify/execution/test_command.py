@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import pytest
 
-from hylo_eval.credentials import SECRET_VARIABLES
+from hylo_eval.credentials import CREDENTIAL_PREFIXES, SECRET_VARIABLES
 from hylo_eval.verify.execution.command import ReportChannel, run_command
 from hylo_eval.verify.execution.environment import CANDIDATE_USER_VARIABLE, MARKER_VARIABLE, command_environment
 from hylo_eval.verify.execution.strays import child_processes
@@ -207,7 +207,30 @@ def test_commands_share_an_environment(tmp_path, monkeypatch):
     code = f"import os; os.write(1, b' '.join(os.environb.get(name, b'none') for name in {names}))"
     said = [python(code, tmp_path, environment=environment).stdout for _ in range(2)]
     assert said[0] == said[1] == b"left\xe9 %s none" % environment.marker.encode()
-    assert command_environment().marker != environment.marker
+    assert command_environment({"TRAY": "left"}).marker != environment.marker
+
+
+def test_unchanged_variables_are_inherited(tmp_path, monkeypatch):
+    """Without anything to add or to withhold, a command inherits the variables as they are: nothing is converted."""
+    for name in os.environ:
+        if name.startswith(CREDENTIAL_PREFIXES):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("TRAY", "left")
+    environment = command_environment()
+    assert environment == (None, None)
+    shown = f"import os; print(os.environ['TRAY'], os.environ.get({MARKER_VARIABLE!r}))"
+    assert python(shown, tmp_path, environment=environment).stdout == b"left None\n"
+
+
+def test_beside_another_thread_every_command_is_marked():
+    """Which may start children of its own, of whom a command's are told by their mark."""
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    environment = command_environment()
+    done.set()
+    other.join()
+    assert environment.variables[MARKER_VARIABLE.encode()] == environment.marker.encode()
 
 
 @pytest.mark.parametrize("name", [*SECRET_VARIABLES, "VERIFYIT_JUDGE_BASE_URL"])
@@ -215,15 +238,15 @@ def test_every_credential_is_withheld(monkeypatch, name):
     """No command sees the product's own credentials that was not given them."""
     monkeypatch.setenv(name, "secret-key")
     assert name.encode() not in command_environment().variables
-    assert command_environment(credentials=True).variables[name.encode()] == b"secret-key"
+    assert command_environment({"TRAY": "left"}, credentials=True).variables[name.encode()] == b"secret-key"
 
 
 def test_variables_are_those_of_now(monkeypatch):
     """A command's variables follow this process's, also where the interpreter offers no table of them."""
     monkeypatch.setenv("TRAY", "left")
-    quick = command_environment().variables
+    quick = command_environment({"ARM": "up"}).variables
     monkeypatch.setattr(os, "environb", MappingProxyType(dict(os.environb)))
-    slow = command_environment().variables
+    slow = command_environment({"ARM": "up"}).variables
     marker = MARKER_VARIABLE.encode()
     assert quick[b"TRAY"] == b"left"
     assert {**quick, marker: b""} == {**slow, marker: b""}
@@ -232,7 +255,7 @@ def test_variables_are_those_of_now(monkeypatch):
 def test_an_environment_is_shown_without_its_variables(monkeypatch):
     """What a traceback shows of an environment holds no secret."""
     monkeypatch.setenv("TOKEN", "secret")
-    assert "secret" not in repr(command_environment())
+    assert "secret" not in repr(command_environment({"ARM": "up"}))
 
 
 def test_without_process_descriptors(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from hylo_eval.verify.execution.deadline import Deadline, DeadlinePassed
 from hylo_eval.verify.modes import gotest
-from hylo_eval.verify.modes.gotest import grade_gotest, parse_events
+from hylo_eval.verify.modes.gotest import EventsTooLarge, grade_gotest, parse_events
 from hylo_eval.verify.modes.grader import GradingContext
 from hylo_eval.verify.specs.suites import GotestSpec
 from hylo_eval.verify.verdict import GradingInfraError, InvalidTask, Status
@@ -128,6 +129,60 @@ def test_any_stream(stream):
     except GradingInfraError:
         return
     assert set(run.outcomes.values()) <= {True, False}
+
+
+NAMES = {
+    "unfinished": '{{"Action": "run", "Test": "{}"}}',
+    "finished": '{{"Action": "pass", "Test": "{}"}}',
+    "packages": '{{"Action": "fail", "Package": "{}"}}',
+    "escaped": '{{"Action": "run", "Test": "\\ud83e\\udd16{}"}}',
+}
+
+
+@pytest.mark.parametrize("line", NAMES.values(), ids=NAMES)
+def test_names_are_kept_within_a_bound(monkeypatch, line):
+    """However the events name ever more tests or packages, no more are kept than their memory allows."""
+    monkeypatch.setattr(gotest, "MAX_NAMES_BYTES", 400_000)
+    stream = "\n".join(map(line.format, range(4000))).encode()
+    tracemalloc.start()
+    with pytest.raises(EventsTooLarge, match="more tests"):
+        parse_events(stream, Deadline.after(3600.0))
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 800_000
+
+
+def test_tests_that_ended_free_what_they_took(monkeypatch):
+    """A long suite whose tests begin and end one after the other holds their outcomes alone."""
+    monkeypatch.setattr(gotest, "MAX_NAMES_BYTES", 2_000)
+    lines = [event(action, f"Test{index % 3}") for index in range(200) for action in ("run", "skip")]
+    lines += events_of("TestHome", "pass")
+    run = parse_events("\n".join([*lines, event("pass")]).encode(), Deadline.after(3600.0))
+    assert (run.complete, run.outcomes) == (True, {f"{PACKAGE}.TestHome": True})
+
+
+@pytest.mark.parametrize("text", ["[],", "\U0001f916"])
+def test_an_event_is_no_longer_than_go_writes_them(monkeypatch, text):
+    """A line that decodes to many times its length is not decoded."""
+    monkeypatch.setattr(gotest, "MAX_EVENT_BYTES", 1000)
+    assert parse_events(text.encode() * 1000, Deadline.after(3600.0)).packages == set()
+    with pytest.raises(EventsTooLarge, match="longer than 1000 bytes"):
+        parse_events(b'{"Action": [' + text.encode() * 1000, Deadline.after(3600.0))
+
+
+def test_too_many_tests_score_zero(grade, monkeypatch):
+    """They are the candidate's doing, as is too much output."""
+    monkeypatch.setattr(gotest, "MAX_NAMES_BYTES", 1000)
+    verdict = grade([event("run", f"Test{index}") for index in range(20)])
+    assert (verdict.status, verdict.reward, verdict.detail["reason"]) == (Status.SCORED, 0.0, "output_too_large")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends(end):
+    """Lines end as on any system, and build output beside the events, blank lines too, is none."""
+    lines = ["", "# example.com/arm", *events_of("TestHome", "pass"), "", f"  {event('pass')}  ", "x {"]
+    run = parse_events(end.join(lines).encode(), Deadline.after(3600.0))
+    assert (run.complete, run.outcomes) == (True, {f"{PACKAGE}.TestHome": True})
 
 
 def test_timeout(grade):

@@ -1,6 +1,8 @@
 """Mode json-schema."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -56,6 +58,13 @@ def test_a_valid_document_scores_one(notation, document):
         ("yaml", "pose: [0.1, 0, 0.3]\ngrip: !!str open\n", True),
         ("toml", 'pose = [0.5, 1.5, 2.5]\ngrip = "closed"\n', False),
         ("toml", 'pose = [0.5, 1.5, 2.5]\ngrip = "closed"\n' + "#" * 4096, True),
+        ("json", '{"pose": [0.1, 0, 0.3], "grip": "open", "a": %s}' % ("[" * 99 + "]" * 99), False),
+        ("json", '{"pose": [0.1, 0, 0.3], "grip": "open", "a": %s}' % ("[" * 100 + "]" * 100), True),
+        ("yaml", "pose: [0.1, 0, 0.3]\ngrip: open\na: " + "[" * 99 + "]" * 99, False),
+        ("yaml", "pose: [0.1, 0, 0.3]\ngrip: open\na: " + "[" * 100 + "]" * 100, True),
+        ("yaml", "pose: [0.1, 0, 0.3]\ngrip: open\na:\n" + "- " * 24 + "1", False),
+        ("yaml", "pose: [0.1, 0, 0.3]\ngrip: open\na:\n" + "- " * 25 + "1", True),
+        ("yaml", "pose: [0.1, 0, 0.3]\rgrip: open\ra:\r" + "- " * 25 + "1", True),
     ],
 )
 def test_only_short_plain_documents_are_judged_in_process(monkeypatch, notation, document, asks_a_child):
@@ -71,6 +80,40 @@ def test_a_short_hostile_document_is_judged_all_the_same(unit):
     """Nesting and repetition up to the bound end neither the grader nor its verdict."""
     verdict = graded((unit * 4096)[:4096], {"type": "object"}, format="yaml")
     assert verdict.status is Status.SCORED
+
+
+SMALL_STACK = """
+import sys, threading
+from hylo_eval.verify.candidate import candidate_spec, grade_candidate
+documents = [
+    ("json", "[" * 9000), ("json", '{"a":' * 9000), ("yaml", "[" * 900), ("yaml", "- " * 1800 + "1"),
+    ("yaml", "? " * 1800), ("yaml", "{a: " * 800), ("yaml", chr(10).join(" " * n + "a:" for n in range(80))),
+    ("toml", "a = " + "[" * 900), ("json", "1"),
+]
+schemas = [b'{"type": "number"}', b'{"allOf":[' * 300 + b"{}" + b"]}" * 300, b'{"const":' + b"[" * 9000]
+def grade_all():
+    for schema in schemas:
+        for notation, document in documents:
+            spec = candidate_spec("json-schema", {"format": notation})
+            verdict = grade_candidate(spec, document, {"schema.json": schema})
+            print(verdict.status, verdict.reward)
+threading.stack_size(192 << 10)
+thread = threading.Thread(target=grade_all)
+thread.start()
+thread.join()
+"""
+
+
+def test_a_small_stack_is_not_overrun():
+    """Neither a document nor a schema that nests without end ends a program that grades in a small thread."""
+    graded_all = subprocess.run(
+        [sys.executable, "-c", SMALL_STACK], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert graded_all.returncode == 0, graded_all.stderr
+    lines = graded_all.stdout.splitlines()
+    assert lines[:9] == ["scored 0.0"] * 8 + ["scored 1.0"]
+    assert lines[18:] == ["invalid_task 0.0"] * 9
+    assert len(lines) == 27
 
 
 def test_a_violation_scores_zero_and_says_where():

@@ -68,6 +68,53 @@ def test_a_flood_of_predictions_takes_no_matrix_of_its_own(shape, spread):
     assert peak < 16_000_000
 
 
+@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("shape", ["bbox", "point", "segment"])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    spread=st.sampled_from([1, 3, 30, 1000]),
+    scale=st.sampled_from([1e-3, 1.0, 1e12, 1e155, 1e200]),
+    sampled=st.sampled_from([4, 4096]),
+)
+def test_the_cheapest_columns_are_those_of_the_whole_row(shape, seed, spread, scale, sampled):
+    """Whatever is passed over, no column costs less than those found, in order, at the first search and at the next."""
+    draw = np.random.default_rng(seed)
+    table, rows = (
+        read_items(shape, (np.array(drawn(shape, draw, count, spread)) * scale).tolist()) for count in (150, 20)
+    )
+    different = nearest_columns._Copied.of(table, len(rows)).table
+
+    def costs(some, others):
+        return matching._cost_matrix(shape, some, others, 30.0 * scale)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearest_columns, "_SAMPLED", sampled)
+        search = nearest_columns._Search(shape, rows, different, costs)
+        for index, row in enumerate(costs(rows, different)[0]):
+            for count in (min(3, len(different)), min(20, len(different))):
+                found = search.cheapest(index, count)
+                assert len(set(found.tolist())) == len(found) == count
+                assert row[found] == pytest.approx(np.sort(row)[:count], rel=1e-9, abs=1e-9)
+
+
+def test_boxes_that_share_nothing_are_assigned_at_once():
+    """Where every column costs the same, looking for others would find none that is better."""
+    draw = np.random.default_rng(0)
+    far = [[x + 1e5 for x in corners] for corners in drawn("bbox", draw, 20_000, 100)]
+    tables = read_items("bbox", far), read_items("bbox", drawn("bbox", draw, 100, 100))
+    solved = []
+
+    def assign(cost):
+        solved.append(cost.shape)
+        return matching._assign(cost, is_distance=False)
+
+    def costs(some, others):
+        return matching._cost_matrix("bbox", some, others, 30.0)
+
+    assert nearest_columns.assigned_among_many("bbox", *tables[::-1], costs, assign) == [0.0] * 100
+    assert solved == [(100, 100)]
+
+
 def test_boxes_too_large_for_their_areas_are_compared_as_pair_by_pair():
     """All at once: a single such box among thousands must not make each pair a matter of Python."""
     sides = [0.0, 1e-200, 1.0, 3.0, 1e140, 1e151, 1.5e151, 1.7e308]
