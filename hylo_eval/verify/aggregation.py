@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from hylo_eval.verify.verdict import Reward, Status, invalid_task, scored, validated
@@ -62,25 +63,29 @@ def aggregate_rewards(
                 detail = {"component": index, "cause": component.detail, "total": expected_total}
                 return Reward(0.0, status, detail)
     rewards = [component.reward for component in components]
-    rewards += [0.0] * (expected_total - len(rewards))
-    combined = _combined(rewards, policy)
+    missing = expected_total - len(rewards)
+    combined = _combined(rewards, expected_total, policy)
     if round_digits is not None:
         scale = 10**round_digits
         combined = round(combined * scale) / scale
     passed = sum(reward == 1.0 for reward in rewards)
-    return scored(combined, passed=passed, total=expected_total, missing=expected_total - len(components))
+    return scored(combined, passed=passed, total=expected_total, missing=missing)
 
 
-def _combined(rewards: list[float], policy: Aggregation) -> float:
+def _combined(rewards: list[float], total: int, policy: Aggregation) -> float:
+    """The policy over ``total`` components, those without a reward being zeros that are never written out."""
+    if not rewards:
+        return 0.0
+    is_whole = len(rewards) == total
     match policy:
         case Aggregation.ALL:
-            return float(all(reward == 1.0 for reward in rewards))
+            return float(is_whole and all(reward == 1.0 for reward in rewards))
         case Aggregation.MEAN:
-            # A sum of many rewards close to 1 may exceed their number by a rounding.
-            return min(math.fsum(rewards) / len(rewards), 1.0)
+            # A sum of many rewards close to 1 may exceed their number by a rounding; a total may exceed any float.
+            return min(float(Fraction(math.fsum(rewards)) / total), 1.0)
         case Aggregation.MAX:
             return max(rewards)
         case Aggregation.MIN:
-            return min(rewards)
+            return min(rewards) if is_whole else 0.0
         case Aggregation.PRODUCT:
-            return math.prod(rewards)
+            return math.prod(rewards) if is_whole else 0.0

@@ -24,8 +24,8 @@ IN_PROCESS_EXTENSIONS: Final = frozenset({Mode.STRUCTURE_CLOSURE, Mode.UNSOLVABL
 _ACCEPTED: Final = IN_PROCESS_MODES | IN_PROCESS_EXTENSIONS
 
 
-def _in_process(mode: str) -> AnswerGrader[Any]:
-    if mode not in _ACCEPTED:
+def _in_process(mode: object) -> AnswerGrader[Any]:
+    if not isinstance(mode, str) or mode not in _ACCEPTED:
         raise ValueError(f"mode {mode!r:.80} is not graded in process; one of {', '.join(sorted(IN_PROCESS_MODES))}")
     found = grader_of(Mode(mode))
     if not isinstance(found, AnswerGrader) or found.grade_candidate is None:
@@ -71,12 +71,14 @@ def grade_candidate(spec: Any, candidate: Any, resources: Mapping[str, bytes]) -
 
     Raises:
         ValueError: The specification's mode is not graded in process.
-        TypeError: The candidate has the wrong type for the mode, or a resource is not bytes.
+        TypeError: The candidate has the wrong type for the mode, or the resources are no table of bytes.
     """
     mode = mode_of(spec)
     found = _in_process(mode)
     if found.takes_text and not isinstance(candidate, str):
         raise TypeError(f"mode {mode} grades a str, not {type(candidate).__name__}")
+    if not isinstance(resources, Mapping):
+        raise TypeError(f"the resources must be a table of bytes by path, not {type(resources).__name__}")
     table = ResourceTable(resources)
     try:
         found.check_spec(spec)

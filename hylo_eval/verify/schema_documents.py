@@ -118,8 +118,9 @@ def compile_schema(schema: dict[str, Any]) -> CompiledSchema:
     """
     jsonschema = import_extra("jsonschema", extra="schema")
     specifications = import_extra("jsonschema_specifications", extra="schema")
-    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
+        # The dialect is looked up by whatever ``$schema`` holds: a number, a list, half an address.
+        kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
         kind.check_schema(schema)
         _resolve_references(schema, kind, specifications.REGISTRY)
         # With this registry nothing is ever fetched: an unknown reference is unresolvable.

@@ -51,7 +51,8 @@ class SpecTable(dict):
         self.spec = spec
 
     def __eq__(self, other) -> bool:
-        return isinstance(other, SpecTable) and self.spec == other.spec
+        # ``candidate_spec`` gives a bare specification, which is compared with a parsed one.
+        return self.spec == (other.spec if isinstance(other, SpecTable) else other)
 
     __hash__ = None
 

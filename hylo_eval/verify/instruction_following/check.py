@@ -88,7 +88,7 @@ class Parameters:
     def compare(self, actual: int, *, count: str, relation: str, what: str) -> CheckResult:
         """Compare an observed count with the parameter ``count`` under the relation named by ``relation``."""
         expected = self.integer(count)
-        name = self.text_or(relation, "at least")
+        name = "at least" if self._values.get(relation) is None else self.text(relation)
         holds = _RELATIONS.get(name)
         if holds is None:
             raise ParameterError(f"{relation} must be one of {', '.join(_RELATIONS)}, not {name[:40]!r}")

@@ -38,9 +38,9 @@ class ResourceTable(NamedTuple):
             InvalidTask: The caller holds no such file.
             TypeError: The caller holds it as something else than bytes.
         """
-        content: object = self.contents.get(path)
-        if content is None:
+        if path not in self.contents:
             raise InvalidTask(f"the task names {path!r}, which is not among its resources")
+        content: object = self.contents[path]
         if not isinstance(content, bytes):
             raise TypeError(f"the resource {path!r} must be bytes, not {type(content).__name__}")
         return content

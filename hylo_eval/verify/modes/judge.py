@@ -30,6 +30,8 @@ _CRITERION_SCORES: Final = frozenset({0.0, 1.0})
 _LATEX_TEXT: Final = re.compile(r"\\(?:text|mathrm|operatorname)\s*\{([^{}]*)\}")
 _LATEX_SIZE: Final = re.compile(r"\\(?:left|right)(?![a-z])")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d)")
+# Markdown's asterisks around words, which are no operators; between digits they may be, and stay.
+_EMPHASIS: Final = re.compile(r"(?<!\w)(?<!\d )(\*{1,3})(?=[^\s*])([^*]*)(?<=\S)\1(?![\w*])(?! \d)")
 _PUNCTUATION: Final = re.compile(f"[{re.escape(string.punctuation)}]+")
 _ARTICLES: Final = re.compile(r"\b(?:a|an|the)\b")
 _OPERATORS: Final = frozenset("+*/^=<>%")
@@ -150,7 +152,7 @@ def matches_reference(candidate: str, references: tuple[str, ...]) -> bool:
 
 
 def normalized(text: str) -> str:
-    """A text without what must not matter: case, width, LaTeX wrappers, punctuation, articles and spacing.
+    """A text without what must not matter: case, width, wrappers of LaTeX and Markdown, punctuation, articles, spacing.
 
     Signs, decimal points, operators and whatever stands between two digits stay: ``-5`` is not ``5``, ``3.5``
     is not ``35``, and a doubt is the judge's to decide.
@@ -158,6 +160,7 @@ def normalized(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).lower().replace("\N{MINUS SIGN}", "-")
     text = _LATEX_TEXT.sub(r"\1", text)
     text = _THOUSANDS.sub("", _LATEX_SIZE.sub("", text))
+    text = _EMPHASIS.sub(r"\2", text)
     text = _PUNCTUATION.sub(_meaningful_punctuation, text)
     return " ".join(_ARTICLES.sub(" ", text).split())
 

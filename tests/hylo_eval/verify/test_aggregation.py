@@ -45,6 +45,23 @@ def test_missing_components_count_as_zero(policy, expected):
     assert verdict.detail["missing"] == 3
 
 
+@pytest.mark.parametrize("total", [10**30, 10**400])
+@pytest.mark.parametrize("policy", Aggregation)
+def test_the_missing_components_are_never_written_out(policy, total):
+    """However many components a task requires, one full one earns its share: next to nothing but at its best."""
+    verdict = aggregate_rewards([scored(1.0)], expected_total=total, policy=policy)
+    assert verdict.status is Status.SCORED
+    expected = {Aggregation.MAX: 1.0, Aggregation.MEAN: 1e-30 if total == 10**30 else 0.0}.get(policy, 0.0)
+    assert verdict.reward == expected
+    assert verdict.detail["missing"] == total - 1
+
+
+@pytest.mark.parametrize("policy", Aggregation)
+def test_no_component_at_all_earns_nothing(policy):
+    """Two missing components are two zeros."""
+    assert aggregate_rewards([], expected_total=2, policy=policy).reward == 0.0
+
+
 def test_infrastructure_errors_come_before_invalid_tasks_and_before_credit():
     """Any unscored component discards the credit; the infrastructure error is the one reported."""
     verdicts = [scored(1.0), invalid_task("bad key"), infra_error("down")]
@@ -88,7 +105,8 @@ def test_the_order_of_components_does_not_matter(values, policy):
     verdicts = [scored(value) for value in values]
     forward = aggregate_rewards(verdicts, expected_total=len(values), policy=policy).reward
     backward = aggregate_rewards(verdicts[::-1], expected_total=len(values), policy=policy).reward
-    assert math.isclose(forward, backward, rel_tol=1e-12)
+    # Below the smallest normal float a product keeps fewer digits.
+    assert math.isclose(forward, backward, rel_tol=1e-12, abs_tol=1e-300)
     assert 0.0 <= forward <= 1.0
 
 

@@ -207,3 +207,17 @@ def test_a_resource_that_is_no_bytes_is_the_callers_mistake():
     assert grade_candidate(spec, "1", {}).status is Status.INVALID_TASK
     with pytest.raises(TypeError, match="must be bytes, not str"):
         grade_candidate(spec, "1", {"schema.json": "{}"})
+
+
+@pytest.mark.parametrize("mode", [["exact"], {"exact": 1}, None, 5])
+def test_a_mode_that_is_no_text_is_not_graded_in_process(mode):
+    """The caller is told which modes there are, whatever the mode was."""
+    with pytest.raises(ValueError, match="not graded in process"):
+        candidate_spec(mode, {"expected": "x"})
+
+
+@pytest.mark.parametrize("resources", [None, [], {"schema.json": None}, {"schema.json": "{}"}])
+def test_resources_that_are_no_bytes_by_path_are_the_callers_error(resources):
+    """No verdict blames the task for a resource that the caller handed over in another form."""
+    with pytest.raises(TypeError, match="bytes"):
+        grade_candidate(candidate_spec("json-schema", {}), "[1]", resources)

@@ -47,7 +47,7 @@ def test_output_paths_are_taken_as_the_contract_says(task, monkeypatch):
     (task / "app" / "out" / "final.txt").write_text("C")
     (task / "elsewhere.txt").write_text("C")
     monkeypatch.chdir(task)
-    for output in ("/app/out/final.txt", str(task / "elsewhere.txt"), "elsewhere.txt"):
+    for output in ("/app/out/final.txt", "/app/out/../out/./final.txt", str(task / "elsewhere.txt"), "elsewhere.txt"):
         assert graded(task, McqSpec(expected="C", output=output)).reward == 1.0
 
 
@@ -64,7 +64,7 @@ def test_output_paths_are_taken_as_the_contract_says(task, monkeypatch):
 def test_the_fix_of_an_output_outside_the_workspace_names_one_that_is_read(task, monkeypatch, output, fixed):
     """As shown, it is a file of the workspace: with the answer there, the task is graded."""
     monkeypatch.chdir(task / "tests")
-    shown = graded(task, McqSpec(expected="C", output=output)).detail["error"].partition("fix: output = ")[2]
+    shown = graded(task, McqSpec(expected="C", output=output)).detail["advice"].partition("fix: output = ")[2]
     path = ast.literal_eval(shown.partition(" for ")[0])
     assert path == fixed
     answer = task / "app" / PurePosixPath(path).relative_to("/app")
@@ -73,14 +73,14 @@ def test_the_fix_of_an_output_outside_the_workspace_names_one_that_is_read(task,
     assert graded(task, McqSpec(expected="C", output=path)).reward == 1.0
 
 
-def test_a_relative_output_outside_the_workspace_is_the_tasks_fault(task, monkeypatch):
-    """The candidate writes to the workspace; nobody was asked for a file of the grader's own folder."""
+def test_a_missing_relative_output_scores_zero_and_says_where_it_was_looked_for(task, monkeypatch):
+    """A missing file is a zero wherever it was to be; outside the workspace the path is most likely a slip."""
     spec = McqSpec(expected="C", output="answer.txt")
     (task / "app" / "answer.txt").write_text("C")
     monkeypatch.chdir(task)
     verdict = graded(task, spec)
-    assert verdict.status is Status.INVALID_TASK
-    assert "fix: output = '/app/answer.txt'" in verdict.detail["error"]
+    assert (verdict.status, verdict.reward, verdict.detail["reason"]) == (Status.SCORED, 0.0, "no_output")
+    assert "fix: output = '/app/answer.txt'" in verdict.detail["advice"]
     monkeypatch.chdir(task / "app")
     assert graded(task, spec).reward == 1.0
     (task / "app" / "answer.txt").unlink()

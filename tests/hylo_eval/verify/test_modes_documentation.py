@@ -176,9 +176,10 @@ def test_where_an_answer_file_is_looked_for(tmp_path, monkeypatch):
     assert outcome() == outcome("/app/answer.txt") == right
     assert outcome("mine.txt") == outcome(here / "mine.txt") == right
     assert outcome("/app/other.txt") == outcome(here / "other.txt") == ("scored", 0.0, "no_output")
-    assert outcome("answer.txt")[0] == "invalid_task"
+    assert outcome("answer.txt") == ("scored", 0.0, "no_output")
     (workspace / "inner").mkdir()
-    assert outcome("/app/../here/mine.txt")[0] == outcome("/app/inner/../answer.txt")[0] == "invalid_task"
+    assert outcome("/app/inner/../answer.txt") == right
+    assert outcome("/app/../here/mine.txt")[0] == outcome("/app/inner/../../here/mine.txt")[0] == "invalid_task"
 
 
 @pytest.mark.parametrize(("blank", "reward", "reason"), [("zero", 0.0, "no_output"), ("grade", 1.0, None)])

@@ -69,3 +69,5 @@ def test_an_unknown_relation_is_refused_and_none_means_at_least():
     assert Parameters({"n": 2}).compare(2, count="n", relation="relation", what="w").passed
     with pytest.raises(ParameterError, match="at least"):
         Parameters({"n": 2, "relation": "more than"}).compare(9, count="n", relation="relation", what="w")
+    with pytest.raises(ParameterError, match="non-empty"):
+        Parameters({"n": 2, "relation": ""}).compare(9, count="n", relation="relation", what="w")

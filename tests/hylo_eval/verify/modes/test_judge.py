@@ -420,6 +420,8 @@ def test_spec_holds_no_credentials():
         ("(5)", "5"),
         ("it's", "its"),
         ("$5$", "5"),
+        ("**The gripper** *slipped*.", "gripper slipped"),
+        ("**42**", "42"),
         ("!?", ""),
     ],
 )
@@ -430,7 +432,16 @@ def test_normalization(text, expected):
 
 @pytest.mark.parametrize(
     ("candidate", "reference"),
-    [("5", "-5"), ("35", "3.5"), ("12", "1/2"), ("10", "10%"), ("x2", "x^2"), ("", "."), ("5", ".5")],
+    [
+        ("5", "-5"),
+        ("35", "3.5"),
+        ("12", "1/2"),
+        ("10", "10%"),
+        ("x2", "x^2"),
+        ("", "."),
+        ("5", ".5"),
+        ("2 3 4", "2 *3* 4"),
+    ],
 )
 def test_gate_earns_nothing_wrong(candidate, reference):
     """A difference that changes a number is left to the judge."""

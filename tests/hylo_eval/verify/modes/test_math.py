@@ -1,7 +1,7 @@
 """Mode math."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hylo_eval.verify import bounded_call, math_child
@@ -78,6 +78,7 @@ def test_every_number_that_is_taken_unread_can_be_read(number, profile):
 
 @settings(max_examples=150, deadline=None)
 @given(PLAIN)
+@example("0.5")
 def test_a_plain_number_is_read_as_the_grammar_reads_it(number):
     """Type, value and precision are the same with and without the LaTeX parser."""
     sympy = pytest.importorskip("sympy")
