@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
 from enum import StrEnum
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from hylo_eval.verify.verdict import Reward, Status, invalid_task, scored, validated
@@ -81,8 +81,8 @@ def _combined(rewards: list[float], total: int, policy: Aggregation) -> float:
         case Aggregation.ALL:
             return float(is_whole and all(reward == 1.0 for reward in rewards))
         case Aggregation.MEAN:
-            # A sum of many rewards close to 1 may exceed their number by a rounding; a total may exceed any float.
-            return min(float(Fraction(math.fsum(rewards)) / total), 1.0)
+            # A sum of many rewards close to 1 may exceed their number by a rounding.
+            return min(math.fsum(rewards) / total, 1.0) if total <= sys.float_info.max else 0.0
         case Aggregation.MAX:
             return max(rewards)
         case Aggregation.MIN:
