@@ -77,6 +77,7 @@ class RunConditions:
         renderer: What drew the pictures.
         env: The environment: reference, options and spec, as JSON.
         safety: The filters, as JSON.
+        env_source: Digest of the file that somebody else's environment is written in; empty where not on record.
         hylo_version: The release of Hylo it was made with.
         agent_digest: Digest of the agent's whole manifest: reference, options, components, spec.
         agent_settings: The agent's components and options.
@@ -102,6 +103,7 @@ class RunConditions:
     env: Mapping[str, Any]
     safety: tuple[Mapping[str, Any], ...]
     hylo_version: str
+    env_source: str = ""
     agent_digest: str = ""
     agent_settings: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     batch_size: str = ""

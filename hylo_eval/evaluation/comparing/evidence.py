@@ -24,6 +24,7 @@ from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.plan import declared_order
 from hylo_eval.evaluation.scores import score_trace
+from hylo_eval.evaluation.source_files import SOURCE_DIGEST
 from hylo_eval.families import simulating_versions, without_places
 from hylo_eval.numerals import counted
 from hylo_eval.plugins import BUILT_IN, plugins
@@ -322,7 +323,8 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         # A manifest may record what happened to be installed beside the simulator; older ones do.
         versions=simulating_versions(env_ref, versions),
         renderer=_take(manifest, "renderer", str, path),
-        env=_without_places(env, env_ref, versions),
+        env=_without_places({name: env[name] for name in env if name != SOURCE_DIGEST}, env_ref, versions),
+        env_source=str(env.get(SOURCE_DIGEST, "")),
         safety=tuple(safety),
         hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
         agent_digest=digest(agent),
