@@ -36,6 +36,7 @@ def condition_differences(candidate: RunConditions, parent: RunConditions) -> It
             sentence=f"the candidate was scored with {_listed(candidate.scorers)}, "
             f"the parent with {_listed(parent.scorers)}",
         )
+    yield from _scorer_differences(candidate.scorer_sources, parent.scorer_sources)
     yield from _stand_in_differences(candidate, parent)
     yield from _member_differences("versions", _simulator(candidate), _simulator(parent))
     if candidate.renderer != parent.renderer:
@@ -78,6 +79,20 @@ def _stand_in_differences(candidate: RunConditions, parent: RunConditions) -> It
             allowable=False,
             fix="run both agents on the same assets",
         )
+
+
+def _scorer_differences(
+    ours: Mapping[str, tuple[str, str]], theirs: Mapping[str, tuple[str, str]]
+) -> Iterator[Difference]:
+    """Scorers of one name that are two; what only one side has on record tells nothing."""
+    for name in sorted(ours.keys() & theirs.keys()):
+        for what, left, right in zip(("reference", "file"), ours[name], theirs[name], strict=True):
+            if left and right and left != right:
+                yield Difference(
+                    name="scorers",
+                    sentence=f"the scorer {name!r} is another: its {what} was {left} for the candidate, "
+                    f"{right} for the parent",
+                )
 
 
 def _member_differences(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[Difference]:

@@ -70,6 +70,7 @@ class RunConditions:
         tasks_digest: Digest of the selected tasks as they were run.
         overrides: What was changed of the tasks.
         scorers: The scorers it was run with.
+        scorer_sources: Scorer -> its reference and the digest of its file as its log has them; each may be empty.
         agent_name: Who was evaluated.
         agent_version: In which version.
         trained_on: Splits the agent was trained or tuned on, ``benchmark_id/split``.
@@ -103,6 +104,7 @@ class RunConditions:
     env: Mapping[str, Any]
     safety: tuple[Mapping[str, Any], ...]
     hylo_version: str
+    scorer_sources: Mapping[str, tuple[str, str]] = attrs.field(factory=dict[str, tuple[str, str]])
     env_source: str = ""
     agent_digest: str = ""
     agent_settings: Mapping[str, Any] = attrs.field(factory=dict[str, Any])

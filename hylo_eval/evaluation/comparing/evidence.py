@@ -78,7 +78,10 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
     if path.exists() and not from_queue:
         log = read_evallog(path, check=False)
         samples = log.samples
-        conditions = _conditions(manifest, run.manifest, log_sha256=_file_digest(path))
+        conditions = attrs.evolve(
+            _conditions(manifest, run.manifest, log_sha256=_file_digest(path)),
+            scorer_sources={name: (found.ref, found.source_digest) for name, found in log.eval.scorers.items()},
+        )
         faults = [*_log_faults(log, conditions, manifest)]
         contradictions = [*_log_contradictions(log)]
         scorers = _vouched_scorers(log) if traces else ()
