@@ -16,7 +16,7 @@ from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeStatus, Episode
 from hylo_eval.compare.agent_labels import settings_of
 from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidence, Start
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.evallog.belonging import IMPORTED, foreign_members
+from hylo_eval.evallog.belonging import CONDITIONS_OF_RUN, IMPORTED, foreign_members
 from hylo_eval.evallog.consistency import find_contradictions
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.finished_episodes import declared_keys, finished_samples
@@ -259,7 +259,7 @@ def _log_faults(log: EvalLog, conditions: RunConditions, manifest: Mapping[str, 
     if f"{log.agent.name} {log.agent.version}" != conditions.agent:
         yield f"records agent {conditions.agent} in its manifest and {log.agent.name} {log.agent.version} in its log"
     # Tasks and instances are compared with what the traces hold.
-    told = [item for item in foreign_members(log, manifest) if item.path == "eval.run_id"]
+    told = [item for item in foreign_members(log, manifest) if item.path.startswith(CONDITIONS_OF_RUN)]
     if told:
         yield f"has the log of another run: {told[0].words}"
 

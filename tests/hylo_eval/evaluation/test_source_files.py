@@ -21,7 +21,7 @@ from hylo_eval.evaluation.plan import plan_run
 from hylo_eval.evaluation.source_files import source_of, source_of_env
 from hylo_eval.safety.finite import NonFiniteGuard
 from hylo_eval.traces.finding import find_run
-from tests.runs import edit_json
+from tests.runs import edit_manifest
 
 MINE = {"source_digest": f"sha256:{hashlib.sha256(Path(__file__).read_bytes()).hexdigest()}"}
 
@@ -87,8 +87,7 @@ def test_runs_of_an_environment_whose_file_was_changed_between_them_are_refused(
             run_id=run_id,
             plan=plan_run(bench, "heldout", episodes=2),
         )
-    path = tmp_path / "parent" / "manifest.json"
-    edit_json(path, lambda members: members["env"].update(source_digest="sha256:other"))
+    edit_manifest(tmp_path / "parent", lambda members: members["env"].update(source_digest="sha256:other"))
     ours, theirs = (read_evidence(find_run(name, tmp_path)) for name in ("candidate", "parent"))
     assert ours.conditions.env_source == MINE["source_digest"]
     with pytest.raises(EvidenceRefused, match="that of the parent's sha256:other") as refused:
