@@ -121,6 +121,12 @@ def edit_json(path: Path, change: Callable[[Any], Any]) -> None:
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
+def edit_manifest(run: Path, change: Callable[[Any], Any]) -> None:
+    """Change the manifest of a run and the copy of it in its log, so that the run still agrees with itself."""
+    edit_json(run / "manifest.json", change)
+    edit_json(run / "evallog.json", lambda log: change(log["eval"]["manifest"]))
+
+
 def edit_samples(path: Path, change: Callable[[Any], Any]) -> None:
     """Change the samples of a log in place, and its header with them."""
     edit_json(path, lambda log: [change(sample) for sample in log["samples"]])

@@ -70,6 +70,7 @@ class RunConditions:
         tasks_digest: Digest of the selected tasks as they were run.
         overrides: What was changed of the tasks.
         scorers: The scorers it was run with.
+        scorer_sources: Scorer -> its reference and the digest of its file as its log has them; each may be empty.
         agent_name: Who was evaluated.
         agent_version: In which version.
         trained_on: Splits the agent was trained or tuned on, ``benchmark_id/split``.
@@ -77,6 +78,7 @@ class RunConditions:
         renderer: What drew the pictures.
         env: The environment: reference, options and spec, as JSON.
         safety: The filters, as JSON.
+        env_source: Digest of the file that somebody else's environment is written in; empty where not on record.
         hylo_version: The release of Hylo it was made with.
         agent_digest: Digest of the agent's whole manifest: reference, options, components, spec.
         agent_settings: The agent's components and options.
@@ -102,6 +104,8 @@ class RunConditions:
     env: Mapping[str, Any]
     safety: tuple[Mapping[str, Any], ...]
     hylo_version: str
+    scorer_sources: Mapping[str, tuple[str, str]] = attrs.field(factory=dict[str, tuple[str, str]])
+    env_source: str = ""
     agent_digest: str = ""
     agent_settings: Mapping[str, Any] = attrs.field(factory=dict[str, Any])
     batch_size: str = ""

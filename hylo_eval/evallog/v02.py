@@ -57,11 +57,13 @@ class ScorerDeclaration(Record):
         ref: ``package.module:Attr``; empty where it was made in a program and has no name to find it by.
         binary: Whether it says 0 or 1; None where that is not on record.
         unit: Of its numbers, ``s`` for seconds; empty for counts and shares.
+        source_digest: Of the file that a scorer of somebody else's is written in; empty where not on record.
     """
 
     ref: str = attrs.field(validator=text())
     binary: bool | None = attrs.field(validator=attrs.validators.optional(boolean))
     unit: str = attrs.field(validator=text())
+    source_digest: str = attrs.field(default="", validator=_digest)
 
 
 @attrs.frozen(kw_only=True)

@@ -33,6 +33,7 @@ from hylo_eval.evaluation.recipe import RunSetup
 from hylo_eval.evaluation.repeating import require_replicate
 from hylo_eval.evaluation.run_beginning import RunBeginning
 from hylo_eval.evaluation.scores import ScoredEpisode, build_evallog, checked_scorers, score_episodes, summaries
+from hylo_eval.evaluation.source_files import source_of_env
 from hylo_eval.evaluation.worker import Episode, Worker
 from hylo_eval.evaluation.workers.lost_episode import with_trace
 from hylo_eval.numerals import counted
@@ -195,6 +196,7 @@ def evaluate(
         replicate=require_replicate(replicate),
     )
     made_from = ref_of_factory(env_factory, worker.env_options) if env_ref is None else env_ref
+    made_from = {**made_from, **source_of_env(env_factory, made_from)}
     executor = InProcess(worker, agent, made_from, agent_ref or {}, video=video)
     return run_plan(
         plan,

@@ -26,7 +26,7 @@ from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.v02 import EvalLog
 from hylo_eval.evaluation.recorded_trace import read_recorded
-from hylo_eval.evaluation.rescore_plan import log_of, trace_path
+from hylo_eval.evaluation.rescore_plan import log_of, refuse_other_episodes, trace_path
 from hylo_eval.evaluation.score_pool import RecordedEpisode, differences_from_record
 from hylo_eval.grading.protocol import NoJudgement, digest_of, is_parallel
 from hylo_eval.numerals import counted
@@ -193,6 +193,7 @@ def _own_log(run: RunFolder) -> EvalLog:
     source = log_of(run)
     log = read_evallog(source, check=False)
     refuse_foreign(log, run, source)
+    refuse_other_episodes(log, run, source)
     return log
 
 

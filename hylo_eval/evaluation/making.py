@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from hylo_eval import plugins
 from hylo_eval.benchmarks import read_toml
 from hylo_eval.envs.protocol import BENCHMARK_FOLDER
 from hylo_eval.errors import AgentError, EvalError
+from hylo_eval.evaluation.source_files import source_of
 from hylo_eval.families import with_absolute_places
 from hylo_eval.options import on_record, read_options, refuse_missing, split_pairs
 
@@ -58,7 +58,7 @@ def make_env_factory(
     }
     ref_name = plugins.ref_of("envs", name)
     options = with_absolute_places(ref_name, options)
-    ref = {"ref": ref_name, "options": on_record(options)}
+    ref = {"ref": ref_name, "options": on_record(options), **source_of(factory)}
     if folder is not None and BENCHMARK_FOLDER in inspect.signature(factory).parameters:
         options = {BENCHMARK_FOLDER: str(folder), **options}
     return Made(factory, ref, options)
@@ -121,22 +121,8 @@ def make_agent(name: str, given: Mapping[str, str]) -> Made:
                 f"{what}: its {part} must be an {kind.__name__}, not {describe(getattr(agent, part))}",
                 fix=f"{part} = {kind.__name__}(...)",
             )
-    ref = {"ref": plugins.ref_of("agents", name), "options": on_record(options), **_source_of(factory)}
+    ref = {"ref": plugins.ref_of("agents", name), "options": on_record(options), **source_of(factory)}
     return Made(agent, ref, options)
-
-
-def _source_of(factory: Any) -> dict[str, str]:
-    """Digest of the file an agent is written in: other code does not go on with somebody's run in silence.
-
-    Hylo's own files have a digest of their own in every configuration, and what the file imports is not looked at.
-    """
-    try:
-        path = Path(inspect.getsourcefile(factory) or "")
-    except TypeError:
-        return {}
-    if not path.is_file() or path.resolve().is_relative_to(Path(__file__).resolve().parents[1]):
-        return {}
-    return {"source_digest": f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"}
 
 
 def _agent_file(path: Path) -> tuple[str, Mapping[str, Any]]:

@@ -14,6 +14,7 @@ import orjson
 
 from hylo_core.canonical import digest
 from hylo_core.frozen import thaw
+from hylo_eval.evaluation.source_files import source_of
 from hylo_eval.families import BASE_PACKAGES, find_family, simulating_versions, without_places
 from hylo_eval.interpreters.looking import packages_of
 from hylo_eval.interpreters.own import hylo_version, source_digest
@@ -98,8 +99,8 @@ def write_manifest(manifest: Mapping[str, Any], path: Path) -> None:
 
 
 def describe_safety(filters: Sequence[SafetyFilter]) -> list[Mapping[str, Any]]:
-    """Each filter's own description, in order."""
-    return [safety_filter.describe() for safety_filter in filters]
+    """Each filter's own description, in order, with the digest of its file where it is somebody else's."""
+    return [{**safety_filter.describe(), **source_of(type(safety_filter))} for safety_filter in filters]
 
 
 def describe_interpreter(env: str) -> dict[str, Any]:

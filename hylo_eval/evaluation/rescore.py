@@ -19,7 +19,14 @@ from hylo_eval.evallog.building import LogBuilder
 from hylo_eval.evallog.facts import EpisodeFacts
 from hylo_eval.evallog.files import encode_evallog, read_evallog
 from hylo_eval.evallog.v02 import EvalLog, EvalSpec, Sample
-from hylo_eval.evaluation.rescore_plan import PlannedRescoring, Refused, RescorePlan, make_scorers, trace_path
+from hylo_eval.evaluation.rescore_plan import (
+    PlannedRescoring,
+    Refused,
+    RescorePlan,
+    make_scorers,
+    refuse_other_episodes,
+    trace_path,
+)
 from hylo_eval.evaluation.score_pool import RecordedEpisode, RecordedScores, ScorePool, default_workers
 from hylo_eval.evaluation.scorer_refs import declare
 from hylo_eval.evaluation.scores import manifest_on_record, this_release
@@ -140,6 +147,7 @@ def _rescore_run(
     stop: Callable[[], bool] | None,
 ) -> Rescoring:
     run, log = planned.run, read_evallog(planned.source, check=False)
+    refuse_other_episodes(log, run, planned.source)
     disagreements = 0
     episodes = (_recorded_episode(run, log, sample) for sample in log.samples)
     scorers = make_scorers(planned.scorers)

@@ -16,9 +16,10 @@ from hylo_core.score import Scorer
 from hylo_eval.errors import EvalError
 from hylo_eval.evallog.belonging import refuse_foreign
 from hylo_eval.evallog.files import read_evallog_header
-from hylo_eval.evallog.v02 import LogHeader, Sample
+from hylo_eval.evallog.v02 import EvalLog, LogHeader, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.scores import checked_scorers
+from hylo_eval.numerals import counted
 from hylo_eval.traces.finding import find_runs, how_to_finish
 from hylo_eval.traces.layout import RunFolder
 
@@ -158,6 +159,28 @@ def trace_path(run: RunFolder, sample: Sample) -> Path:
             fix="restore the log as the run wrote it",
         )
     return path
+
+
+def refuse_other_episodes(log: EvalLog, run: RunFolder, source: Path) -> None:
+    """Let only a log pass that holds every episode once: its traces vouch for those it names, and not for the others.
+
+    Args:
+        log: The log; how many episodes its header says is held against the manifest by :func:`refuse_foreign`.
+        run: The run.
+        source: Where the log was read.
+
+    Raises:
+        EvalError: An episode stands there twice, or some are gone: the mean of what is left is not the run's.
+    """
+    fix = f"restore the log; hylo-eval run --resume {run.run_id} writes it again from the queue"
+    seen: set[str] = set()
+    for sample in log.samples:
+        if sample.key in seen:
+            raise EvalError(f"{source}: lists {sample.key} twice", fix=fix)
+        seen.add(sample.key)
+    if len(seen) != log.results.n_episodes:
+        found = counted(len(seen), "episode")
+        raise EvalError(f"{source}: holds {found}, and its header says {log.results.n_episodes}", fix=fix)
 
 
 def _taken(runs: Sequence[RunFolder], name: str) -> list[RunFolder]:

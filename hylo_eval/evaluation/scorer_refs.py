@@ -8,6 +8,7 @@ from typing import Any
 
 from hylo_core.score import Scorer
 from hylo_eval.evallog.v02 import ScorerDeclaration
+from hylo_eval.evaluation.source_files import source_of
 
 _DEEPEST = 4
 """Levels of members that are compared."""
@@ -20,6 +21,7 @@ def declare(scorers: Iterable[Scorer]) -> dict[str, ScorerDeclaration]:
             ref=scorer_ref(scorer),
             binary=getattr(scorer, "binary", False) is True,
             unit=str(getattr(scorer, "unit", "")),
+            **source_of(type(scorer)),
         )
         for scorer in scorers
     }

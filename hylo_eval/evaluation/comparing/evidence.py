@@ -16,7 +16,7 @@ from hylo_core.trace import INFRASTRUCTURE, BenchmarkRef, EpisodeStatus, Episode
 from hylo_eval.compare.agent_labels import settings_of
 from hylo_eval.compare.evidence import EpisodeOutcome, RunConditions, RunEvidence, Start
 from hylo_eval.errors import EvalError, TraceError
-from hylo_eval.evallog.belonging import IMPORTED, foreign_members
+from hylo_eval.evallog.belonging import CONDITIONS_OF_RUN, IMPORTED, foreign_members
 from hylo_eval.evallog.consistency import find_contradictions
 from hylo_eval.evallog.files import read_evallog
 from hylo_eval.evallog.finished_episodes import declared_keys, finished_samples
@@ -24,6 +24,7 @@ from hylo_eval.evallog.v02 import EvalLog, Sample
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.plan import in_declared_order
 from hylo_eval.evaluation.scores import score_trace
+from hylo_eval.evaluation.source_files import SOURCE_DIGEST
 from hylo_eval.families import simulating_versions, without_places
 from hylo_eval.numerals import counted
 from hylo_eval.plugins import BUILT_IN, plugins
@@ -77,7 +78,10 @@ def read_evidence(run: RunFolder, *, traces: bool = True, running: bool = False)
     if path.exists() and not from_queue:
         log = read_evallog(path, check=False)
         samples = log.samples
-        conditions = _conditions(manifest, run.manifest, log_sha256=_file_digest(path))
+        conditions = attrs.evolve(
+            _conditions(manifest, run.manifest, log_sha256=_file_digest(path)),
+            scorer_sources={name: (found.ref, found.source_digest) for name, found in log.eval.scorers.items()},
+        )
         faults = [*_log_faults(log, conditions, manifest)]
         contradictions = [*_log_contradictions(log)]
         scorers = _vouched_scorers(log) if traces else ()
@@ -255,7 +259,7 @@ def _log_faults(log: EvalLog, conditions: RunConditions, manifest: Mapping[str, 
     if f"{log.agent.name} {log.agent.version}" != conditions.agent:
         yield f"records agent {conditions.agent} in its manifest and {log.agent.name} {log.agent.version} in its log"
     # Tasks and instances are compared with what the traces hold.
-    told = [item for item in foreign_members(log, manifest) if item.path == "eval.run_id"]
+    told = [item for item in foreign_members(log, manifest) if item.path.startswith(CONDITIONS_OF_RUN)]
     if told:
         yield f"has the log of another run: {told[0].words}"
 
@@ -322,7 +326,8 @@ def _conditions(manifest: Mapping[str, Any], path: Path, *, log_sha256: str) -> 
         # A manifest may record what happened to be installed beside the simulator; older ones do.
         versions=simulating_versions(env_ref, versions),
         renderer=_take(manifest, "renderer", str, path),
-        env=_without_places(env, env_ref, versions),
+        env=_without_places({name: env[name] for name in env if name != SOURCE_DIGEST}, env_ref, versions),
+        env_source=str(env.get(SOURCE_DIGEST, "")),
         safety=tuple(safety),
         hylo_version=str(_take(manifest, "hylo", dict, path).get("version", "unknown")),
         agent_digest=digest(agent),

@@ -9,7 +9,8 @@ from pathlib import Path
 import attrs
 
 from hylo_core.errors import ContractError
-from hylo_eval.compare.comparability import EvidenceRefused, condition_differences, pair_evidence
+from hylo_eval.compare.comparability import EvidenceRefused, pair_evidence
+from hylo_eval.compare.conditions import condition_differences
 from hylo_eval.compare.evidence import Difference, PairedEvidence, RunEvidence
 from hylo_eval.compare.leaderboard import MAX_RUNS, Leaderboard, rank
 from hylo_eval.compare.pairing import PairedComparison, paired_compare, with_failures

@@ -10,7 +10,8 @@ from typing import Final, TypeAlias
 import attrs
 
 from hylo_core.errors import HyloError
-from hylo_eval.compare.comparability import EvidenceRefused, condition_differences, pair_evidence
+from hylo_eval.compare.comparability import EvidenceRefused, pair_evidence
+from hylo_eval.compare.conditions import condition_differences
 from hylo_eval.compare.evidence import Difference, RunConditions, RunEvidence
 from hylo_eval.compare.pairing import PairedComparison
 from hylo_eval.compare.trend import TrendStep, VersionResult, trend_over_versions

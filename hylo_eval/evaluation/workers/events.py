@@ -25,7 +25,7 @@ DISTURBED: Final = "disturbed"
 
 _TEXTS: Final[Mapping[str, type]] = {"message": str, "fix": str}
 _MEMBERS: Final[Mapping[str, Mapping[str, type]]] = {
-    "ready": {"agent": dict},
+    "ready": {"agent": dict, "sources": list},
     "refused": _TEXTS,
     "fault": _TEXTS,
     "outcome": {"number": int, "attempt": int, "outcome": dict},

@@ -24,7 +24,7 @@ from hylo_eval.evaluation.workers.lookahead import GATHER_SECONDS, STALLED_SECON
 from hylo_eval.evaluation.workers.losses import MAX_FAILED_STARTS, Losses
 from hylo_eval.evaluation.workers.lost_episode import Loss
 from hylo_eval.evaluation.workers.seat import Seat
-from hylo_eval.evaluation.workers.supervisor import WorkerProcess, refusal_of
+from hylo_eval.evaluation.workers.supervisor import WorkerProcess, refusal_of, refuse_other_worker
 from hylo_eval.queue import Heartbeat, Lease, Owner
 
 POLL_SECONDS: Final = 0.2
@@ -375,8 +375,8 @@ class LocalProcesses:
 
     def _read_ready(self, seat: Seat, event: Mapping[str, Any]) -> None:
         seat.ready, seat.failed_starts = True, 0
-        if self._setup is not None and event["agent"] != self._setup.agent.to_dict():
-            raise EvalError(f"{seat.name} made another agent than the first worker: its manifest differs")
+        if self._setup is not None:
+            refuse_other_worker(event, self._setup, seat.name)
 
     def _refuse_slow_start(self, process: WorkerProcess) -> None:
         slow = process.breach(self._limits.deadlines, time.monotonic())

@@ -39,6 +39,7 @@ from hylo_eval.evaluation.outcomes import outcome_members
 from hylo_eval.evaluation.phases import IDLE, PhaseBoard
 from hylo_eval.evaluation.preflight import preflight
 from hylo_eval.evaluation.recipe import Recipe
+from hylo_eval.evaluation.source_files import source_digests, source_of
 from hylo_eval.evaluation.stopping import StopRequest
 from hylo_eval.evaluation.worker import MadeWorker, Worker, make_worker
 from hylo_eval.evaluation.workers.events import DISTURBED
@@ -126,7 +127,12 @@ class _Process:
         recipe = Recipe.from_dict(command["recipe"])
         _refuse_other_hylo(command["hylo"])
         made = make_worker(recipe, stop=stop, on_phase=self.board.enter)
-        ready: dict[str, Any] = {"type": "ready", "agent": made.agent.info.to_dict()}
+        filters = [source_of(type(item)) for item in made.worker.safety or ()]
+        ready: dict[str, Any] = {
+            "type": "ready",
+            "agent": made.agent.info.to_dict(),
+            "sources": source_digests(made.agent_ref, made.env_ref, filters),
+        }
         if command["first"] is not None:
             first = TaskSpec.from_dict(command["first"])
             setup, differences = preflight(made.worker, first, made.agent, made.env_ref, made.agent_ref)

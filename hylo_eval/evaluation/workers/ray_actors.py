@@ -32,7 +32,7 @@ from hylo_eval.evaluation.workers.losses import MAX_FAILED_STARTS, Losses
 from hylo_eval.evaluation.workers.lost_episode import TOLD_TO_STOP, Loss
 from hylo_eval.evaluation.workers.ray_cluster import connected
 from hylo_eval.evaluation.workers.remote_worker import RemoteWorker
-from hylo_eval.evaluation.workers.supervisor import refusal_of
+from hylo_eval.evaluation.workers.supervisor import refusal_of, refuse_other_worker
 from hylo_eval.queue import Heartbeat, Lease, Outcome, Owner
 from hylo_eval.traces.files import write_once
 from hylo_eval.traces.layout import episode_id, partial_of
@@ -191,6 +191,7 @@ class RayActors:
         if event.get("actor_gone"):
             self._end(seat)
         kind = event["type"]
+        self._refuse_other(work, seat, lease, event)
         if kind == "cancelled":
             work.queue.release(lease)
             return
@@ -213,6 +214,15 @@ class RayActors:
         if not lost and self._limits.exceeded(seat.episodes, event.get("resident_bytes")):
             self._ray.get(seat.actor.recycle.remote())
             seat.episodes, seat.task = 0, None
+
+    def _refuse_other(self, work: Work, seat: _Seat, lease: Lease, event: Mapping[str, Any]) -> None:
+        """Where a worker was started for the episode, hold what it has made against what the first one had."""
+        if "made" in event and self._setup is not None:
+            try:
+                refuse_other_worker(event["made"], self._setup, seat.name)
+            except EvalError:
+                work.queue.release(lease)
+                raise
 
     def _failed_start(self, work: Work, seat: _Seat, lease: Lease, event: Mapping[str, Any]) -> None:
         work.queue.release(lease)

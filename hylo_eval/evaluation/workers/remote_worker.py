@@ -73,12 +73,15 @@ class RemoteWorker:
         """Run an episode.
 
         The answer has its trace under ``trace_bytes`` (what there is of it, where it was lost), and the videos that are
-        kept of it under ``video_files``, by name.
+        kept of it under ``video_files``, by name. Where a worker was started for it, what that has made is under
+        ``made``: whoever asked knows what the first worker of the run has made.
         """
+        made: dict[str, Any] = {}
         if self._process is None:
             event = self.set_up(None)
             if event["type"] != "ready":
                 return {**event, "before_start": True}
+            made = {"made": {name: event[name] for name in ("agent", "sources")}}
         process = self._process
         if process is None:
             raise EvalError(f"{self._name} has no worker")
@@ -98,7 +101,7 @@ class RemoteWorker:
             if written.exists():
                 event["trace_bytes"] = written.read_bytes()
                 written.unlink()
-        return event
+        return {**event, **made}
 
     def doing(self) -> dict[str, Any]:
         """The phase of the worker, and for how many seconds it has been in it; asked while an episode runs."""

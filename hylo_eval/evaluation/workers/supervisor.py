@@ -21,7 +21,8 @@ from hylo_core.task import TaskInstance, TaskSpec
 from hylo_eval.child import kill_group
 from hylo_eval.errors import EnvUnready, EvalError
 from hylo_eval.evaluation.phases import IDLE, Deadlines, PhaseBoard, PhaseReading
-from hylo_eval.evaluation.recipe import Recipe
+from hylo_eval.evaluation.recipe import Recipe, RunSetup
+from hylo_eval.evaluation.source_files import source_digests
 from hylo_eval.evaluation.workers.events import GarbledEvent, parse_event
 from hylo_eval.evaluation.workers.process import BOARD_VARIABLE, EVENTS_VARIABLE
 from hylo_eval.interpreters.own import hylo_version, is_own, safe_path, source_digest
@@ -337,6 +338,27 @@ def refusal_of(event: Mapping[str, Any], python: str) -> EvalError:
     where = "" if is_own(python) else f" (in {python}, where agent and environment are made)"
     kind = EnvUnready if event.get("unready") is True else EvalError
     return kind(f"{event['message']}{where}", fix=event["fix"])
+
+
+def refuse_other_worker(event: Mapping[str, Any], setup: RunSetup, name: str) -> None:
+    """Episodes of one run are run by one agent in one environment, also where a worker is replaced meanwhile.
+
+    Args:
+        event: What the worker says when it is ready.
+        setup: What the first worker has said.
+        name: Of the worker.
+
+    Raises:
+        EvalError: It has made another agent, or from other files.
+    """
+    if event["agent"] != setup.agent.to_dict():
+        raise EvalError(f"{name} made another agent than the first worker: its manifest differs")
+    if event["sources"] != source_digests(setup.agent_ref, setup.env_ref, setup.safety):
+        raise EvalError(
+            f"{name} found another file of the agent, the environment or a safety filter than the first worker: "
+            "it was changed while the run went on",
+            fix="put the file back and continue with --resume, or begin another run",
+        )
 
 
 def describe_exit(code: int) -> str:

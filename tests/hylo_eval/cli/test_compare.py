@@ -12,7 +12,7 @@ from hylo_core import Score
 from hylo_eval import evaluate, find_benchmark, plan_run
 from hylo_eval.agents.reach_scripted import ReachScripted
 from hylo_eval.envs.reach import ReachEnv
-from tests.runs import edit_json, edit_trace, keys, unfinish, unit, write_run
+from tests.runs import edit_manifest, edit_trace, keys, unfinish, unit, write_run
 
 TASKS = ("unit/lift", "unit/push")
 
@@ -222,15 +222,13 @@ def test_another_horizon_is_refused_with_both_horizons(hylo: Any, runs: Path) ->
 
 def test_another_batch_size_is_refused_with_both(compare: Any, runs: Path) -> None:
     """An agent's option, or a component that a policy server reports."""
-    edit_json(
-        runs / "candidate" / "manifest.json", lambda manifest: manifest["agent"].update(options={"batch_size": 8})
-    )
+    edit_manifest(runs / "candidate", lambda manifest: manifest["agent"].update(options={"batch_size": 8}))
     done = compare()
     assert done.code == 2
     assert "batch-size: the candidate was evaluated with batch size 8, the parent with unknown" in done.err
-    edit_json(runs / "parent" / "manifest.json", lambda manifest: manifest["agent"].update(options={"batch_size": 8}))
+    edit_manifest(runs / "parent", lambda manifest: manifest["agent"].update(options={"batch_size": 8}))
     assert compare().code == 0
-    edit_json(runs / "parent" / "manifest.json", lambda manifest: manifest["agent"].update(options={"batch_size": 1}))
+    edit_manifest(runs / "parent", lambda manifest: manifest["agent"].update(options={"batch_size": 1}))
     assert compare("--allow", "batch-size").code == 0
 
 
@@ -311,7 +309,7 @@ def test_hostile_names_are_printed_harmlessly(hylo: Any, tmp_path: Path) -> None
     assert "@all" not in page
     [row] = [line for line in page.splitlines() if line.startswith("| evil")]
     assert row.count(" | ") == 5
-    edit_json(tmp_path / "b" / "manifest.json", lambda manifest: manifest["env"].update(ref="\x1b[31mred"))
+    edit_manifest(tmp_path / "b", lambda manifest: manifest["env"].update(ref="\x1b[31mred"))
     done = hylo("compare", "a", "b", "--run-root", tmp_path)
     assert done.code == 2
     assert "\x1b" not in done.err

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hylo_core import Score
-from tests.runs import edit_json, edit_samples, edit_trace, keys, unfinish, unit, write_run
+from tests.runs import edit_manifest, edit_samples, edit_trace, keys, unfinish, unit, write_run
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -188,8 +188,7 @@ def test_a_run_that_has_hardly_begun_is_inconclusive_too(gate: Any, root: Path, 
 @pytest.mark.usefixtures("better")
 def test_refused_evidence_ends_with_2_and_is_on_record(gate: Any, root: Path, tmp_path: Path) -> None:
     """The record, the Markdown and the JUnit file all say refused."""
-    for name in ("manifest.json",):
-        edit_json(root / "new" / name, lambda manifest: manifest["versions"].update(mujoco="3.2.7"))
+    edit_manifest(root / "new", lambda manifest: manifest["versions"].update(mujoco="3.2.7"))
     done = gate("--mode", "improve", "--junit", tmp_path / "junit.xml", "--markdown", tmp_path / "gate.md")
     assert done.code == 2
     assert "versions: candidate against parent: mujoco 3.2.7 against " in done.err
@@ -217,7 +216,7 @@ def test_refused_evidence_ends_with_2_and_is_on_record(gate: Any, root: Path, tm
 def test_a_refusal_on_screen_begins_with_what_is_wrong(hylo: Any, root: Path, command: str) -> None:
     """Then where, with short digests, then the fix as a command that passes; in full with --json, the rule with it."""
     other = f"sha256:{'a' * 64}"
-    edit_json(root / "new" / "manifest.json", lambda manifest: manifest["versions"].update(assets=other))
+    edit_manifest(root / "new", lambda manifest: manifest["versions"].update(assets=other))
     typed = [command, "new", "old", "--run-root", str(root), *(["--mode", "improve"] if command == "gate" else [])]
     done = hylo(*typed)
     assert (done.code, done.out) == (2, "")

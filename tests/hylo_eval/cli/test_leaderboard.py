@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs import edit_json, edit_trace, keys, unit, write_run
+from tests.runs import edit_manifest, edit_trace, keys, unit, write_run
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_the_gate_counts_who_was_on_the_leaderboard(leaderboard: Any, hylo: Any,
 
 def test_runs_that_are_not_comparable_are_refused_by_name(leaderboard: Any, root: Path) -> None:
     """Another simulator version, and which two runs it is about."""
-    edit_json(root / "good" / "manifest.json", lambda manifest: manifest["versions"].update(mujoco="3.2.7"))
+    edit_manifest(root / "good", lambda manifest: manifest["versions"].update(mujoco="3.2.7"))
     done = leaderboard()
     assert done.code == 2
     assert "versions: low (as candidate) and good (as parent): candidate against parent: mujoco" in done.err

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hylo_eval.compare import exact_power, noise_reach, plan_pairs
-from tests.runs import edit_json, keys, unit, write_run
+from tests.runs import edit_manifest, keys, unit, write_run
 
 
 def test_it_says_how_many_pairs(hylo: Any) -> None:
@@ -164,7 +164,7 @@ def test_two_agents_have_no_noise_floor(plan: Any, root: Path) -> None:
     assert done.code == 2
     assert "new and old are not one agent run twice" in done.err
     assert "both sides are the same run" in plan("--noise", "once", "once").err
-    edit_json(root / "again" / "manifest.json", lambda manifest: manifest["agent"].update(options={"noise": 1}))
+    edit_manifest(root / "again", lambda manifest: manifest["agent"].update(options={"noise": 1}))
     assert "are not one agent run twice" in plan("--noise", "once", "again").err
     assert not (root / "comparisons").exists()
 

@@ -260,6 +260,20 @@ def test_a_run_is_resumed_as_it_was_called_and_only_with_the_same_agent(folder: 
     assert "agent.source_digest: stored 'sha256:" in done.stderr
 
 
+def test_a_run_is_not_resumed_in_an_environment_that_was_edited(folder: Path) -> None:
+    """Half of its episodes would be of another task."""
+    source = "from hylo_eval.envs.reach import ReachEnv\nclass Mine(ReachEnv):\n    pass\n"
+    (folder / "envs_of_test.py").write_text(source)
+    shipped = (Path(__file__).parents[3] / "benchmarks" / "testing" / "reach_fixed.toml").read_text()
+    (folder / "mine.toml").write_text(shipped.replace('env = "reach"', 'env = "envs_of_test:Mine"'))
+    called = ("run", "mine.toml", "--agent", "reach-scripted", "--episodes", "1", "--run-id", "edited")
+    assert hylo(folder, *called).returncode == 0
+    (folder / "envs_of_test.py").write_text(source.replace("pass", "tolerance = 1"))
+    done = hylo(folder, "run", "--resume", "edited")
+    assert done.returncode == 2
+    assert "env.source_digest: stored 'sha256:" in done.stderr
+
+
 def test_a_spent_budget_says_what_is_missing_and_what_goes_on(folder: Path) -> None:
     """The rate alone would look like that of a whole run."""
     call = ("run", "reach_fixed", "--agent", "agents_of_test:Slow", "--workers", "0", "--run-id", "short")

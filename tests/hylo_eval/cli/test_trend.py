@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.runs import edit_json, keys, unfinish, unit, write_run
+from tests.runs import edit_json, edit_manifest, keys, unfinish, unit, write_run
 
 
 def version(
@@ -123,7 +123,7 @@ def test_other_benchmarks_are_chosen_by_name_and_other_instances_left_out(trend:
 
 def test_versions_of_another_simulator_are_refused_unless_allowed(trend: Any, root: Path) -> None:
     """As in a gate, naming the runs."""
-    edit_json(root / "act-3" / "manifest.json", lambda manifest: manifest["versions"].update(mujoco="3.2.7"))
+    edit_manifest(root / "act-3", lambda manifest: manifest["versions"].update(mujoco="3.2.7"))
     done = trend()
     assert done.code == 2
     assert "versions: act-3 (as candidate) and act-0 (as parent): candidate against parent: mujoco" in done.err
@@ -135,7 +135,7 @@ def test_versions_of_another_simulator_are_refused_unless_allowed(trend: Any, ro
 def test_runs_from_before_another_simulator_are_left_out_and_named(trend: Any, root: Path) -> None:
     """What was run since is a trend by itself; a baseline that somebody names is not left out but refused."""
     for name in ("act-2", "act-3"):
-        edit_json(root / name / "manifest.json", lambda manifest: manifest["versions"].update(mujoco="3.2.7"))
+        edit_manifest(root / name, lambda manifest: manifest["versions"].update(mujoco="3.2.7"))
     done = trend()
     assert done.code == 0, done.err
     assert "ran on another simulator than the latest run: act-0, act-1 (--allow versions)" in done.out

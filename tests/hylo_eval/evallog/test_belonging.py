@@ -21,7 +21,7 @@ from hylo_eval.report.run_record import read_run as read_for_report
 from hylo_eval.run_index.folders import read_run
 from hylo_eval.run_index.looking_up import find_episode
 from hylo_eval.traces.layout import RunFolder
-from tests.runs import keys, unit, write_run
+from tests.runs import edit_json, keys, unit, write_run
 
 FOREIGN = "eval.run_id: is 'other', but the manifest beside it says 'own'"
 
@@ -89,6 +89,10 @@ def test_a_later_scoring_of_another_run_is_a_problem(own: RunFolder) -> None:
         (("tasks_digest",), "sha256:0", "eval.manifest.tasks_digest"),
         (("selection", "keys_digest"), "sha256:0", "eval.manifest.selection.keys_digest"),
         (("selection", "instances"), 4, "results.n_episodes"),
+        (("config_digest",), "sha256:0", "eval.manifest.config_digest"),
+        (("env", "spec", "control_hz"), 50, "eval.manifest.env.spec.control_hz"),
+        (("versions", "scripted"), "2", "eval.manifest.versions.scripted"),
+        (("renderer",), "egl", "eval.manifest.renderer"),
     ],
 )
 def test_every_member_that_both_say_is_compared(tmp_path: Path, path: tuple[str, ...], value: Any, where: str) -> None:
@@ -101,8 +105,16 @@ def test_every_member_that_both_say_is_compared(tmp_path: Path, path: tuple[str,
     for name in path[:-1]:
         place = place[name]
     place[path[-1]] = value
-    (found,) = foreign_members(log.header(), manifest)
+    found, *_ = foreign_members(log.header(), manifest)
     assert (found.path, found.recomputed) == (where, value)
+
+
+def test_conditions_that_were_edited_are_no_evidence(tmp_path: Path) -> None:
+    """Comparisons believe the manifest for what no trace tells: its copy in the log does not agree any more."""
+    run = write_run(tmp_path, "a", keys(0), bench=unit(3)).run
+    edit_json(run.manifest, lambda manifest: manifest["safety"][0].update(response="hold"))
+    (fault,) = read_evidence(run).faults
+    assert "eval.manifest.safety[0].response: is 'error', but the manifest beside it says 'hold'" in fault
 
 
 @pytest.mark.parametrize("odd", [None, [], 3, {"id": 3}, "x" * 100_000, {"id": "\x1b[31m"}])

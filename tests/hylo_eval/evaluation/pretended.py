@@ -31,8 +31,8 @@ _PREAMBLE = """
             "status": "completed", "trace": "", "trace_sha256": "", "behaviour_sha256": "", "trace_bytes": 0,
             "steps": 1, "success": True, "started_at": 0.0, "seconds": 0.1, **changes})
 
-    def ready(command, agent=setup["agent"]):
-        send(type="ready", agent=agent, setup=setup, differences=[])
+    def ready(command, agent=setup["agent"], sources=("", "")):
+        send(type="ready", agent=agent, setup=setup, differences=[], sources=sources)
 """
 
 EPISODES = """

@@ -13,7 +13,7 @@ import pytest
 
 from hylo_core import GradeEvent
 from hylo_eval import EvalError, read_trace
-from hylo_eval.evaluation.grade_run import GradeState, Grading, GradingInterrupted, grade_run
+from hylo_eval.evaluation.grade_run import GradeState, Grading, GradingInterrupted, count_episodes, grade_run
 from hylo_eval.evaluation.rescore import rescore
 from hylo_eval.evaluation.rescore_plan import plan_rescoring
 from hylo_eval.grading.protocol import NoJudgement
@@ -175,6 +175,15 @@ def test_a_trace_that_is_not_the_recorded_one_is_refused(tmp_path: Path) -> None
     assert grading.counts == {GradeState.REFUSED: 3, GradeState.GRADED: 1}
     assert grading.exit_code == 3
     assert (changed.read_bytes(), torn.read_bytes()) == before
+
+
+def test_a_log_from_which_episodes_are_gone_is_refused(tmp_path: Path) -> None:
+    """Grading would end as if everything were judged."""
+    run = run_of(tmp_path)
+    lines = run.evallog.read_text().splitlines(keepends=True)
+    run.evallog.write_text("".join([lines[0], *lines[2:]]))
+    with pytest.raises(EvalError, match="holds 5 episodes, and its header says 6"):
+        count_episodes(run)
 
 
 def test_two_that_grade_at_once_write_one_grade(tmp_path: Path) -> None:

@@ -272,6 +272,25 @@ def test_one_run_that_is_refused_does_not_cost_the_others(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda lines: [*lines[:2], *lines[1:]], "lists .* twice"),
+        (lambda lines: [*lines[:2], *lines[1:2], *lines[3:]], "lists .* twice"),
+        (lambda lines: [lines[0], *lines[2:]], "episodes, and its header says"),
+    ],
+    ids=["copied", "copied over another", "removed"],
+)
+def test_a_log_that_lists_an_episode_twice_or_has_lost_some_is_refused(folder: Path, edit: Any, said: str) -> None:
+    """The traces of the others are whole: without its failures the run would have another mean, in silence."""
+    path = folder / "evallog.json"
+    path.write_text("".join(edit(path.read_text().splitlines(keepends=True))))
+    (outcome,) = rescore(plan_rescoring([folder], name="edited"))
+    assert isinstance(outcome, Refused)
+    assert re.search(said, str(outcome.error))
+    assert not list((folder / "scores").glob("*"))
+
+
+@pytest.mark.parametrize(
     "trace", ["../../secret.jsonl", "/etc/passwd", "episodes/..", "episodes/a/b.jsonl", "manifest.json", ""]
 )
 def test_a_log_does_not_lead_out_of_its_folder(folder: Path, trace: str) -> None:

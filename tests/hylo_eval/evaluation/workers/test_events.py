@@ -14,7 +14,7 @@ from hylo_eval.errors import Disturbance
 from hylo_eval.evaluation.workers.events import GarbledEvent, garbled_by, parse_event, videos_of
 
 WHOLE: dict[str, dict[str, Any]] = {
-    "ready": {"agent": {}},
+    "ready": {"agent": {}, "sources": []},
     "refused": {"message": "no", "fix": ""},
     "fault": {"message": "no", "fix": ""},
     "outcome": {"number": 1, "attempt": 1, "outcome": {}},

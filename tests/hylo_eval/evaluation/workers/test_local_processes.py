@@ -317,6 +317,22 @@ def test_a_worker_that_made_another_agent_is_refused(executed: Any, tmp_path: Pa
         executed(first).execute()
 
 
+def test_a_worker_that_found_other_files_is_refused(executed: Any, tmp_path: Path) -> None:
+    """Where somebody edits agent or environment while a run goes on, the workers that are started later have both."""
+    first = f"""
+    import pathlib
+    made = pathlib.Path({str(tmp_path / "made")!r})
+    for command in commands():
+        if command["type"] == "setup":
+            ready(command, sources=("", "sha256:edited") if made.exists() else ("", ""))
+            made.touch()
+        else:
+            os._exit(1)
+    """
+    with pytest.raises(EvalError, match="found another file of the agent, the environment or a safety filter"):
+        executed(first).execute()
+
+
 def test_a_stop_ends_what_does_not_end_by_itself(executed: Any) -> None:
     """A worker that ignores it is ended by the deadline of its phase, and its episode is given back."""
     asked = iter([False, False])

@@ -39,6 +39,16 @@ def test_a_signal_that_the_seat_did_not_get_is_a_loss(tmp_path: Path) -> None:
         assert worker.run(instance(seed=4).to_dict(), 1)["type"] == "lost"
 
 
+def test_a_worker_that_was_started_for_an_episode_says_what_it_has_made(tmp_path: Path) -> None:
+    """Another node may hold another file of the agent or the environment: its episodes are of another run."""
+    with seat(tmp_path, "outcome(command)") as worker:
+        assert "made" not in worker.run(instance().to_dict(), 1)
+        worker.recycle()
+        made = worker.run(instance(seed=4).to_dict(), 1)["made"]
+        assert made["sources"] == ["", ""]
+        assert made["agent"]["name"]
+
+
 def test_what_is_interrupted_is_cancelled(tmp_path: Path) -> None:
     """The operator's wish costs no try."""
     with seat(tmp_path, "send(type='cancelled'); sys.exit()") as worker:
