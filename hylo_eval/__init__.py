@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from hylo_eval.errors import AgentError, EnvError, EvalError, TraceError, VerificationError
     from hylo_eval.evallog.files import read_evallog, read_evallog_header, write_evallog
     from hylo_eval.evallog.v02 import EvalLog
-    from hylo_eval.evaluation.evaluate import EvalResult, evaluate
+    from hylo_eval.evaluation.conclusion import EvalResult
+    from hylo_eval.evaluation.evaluate import evaluate
     from hylo_eval.evaluation.plan import Plan, plan_run
     from hylo_eval.evaluation.rescore import rescore
     from hylo_eval.evaluation.rescore_plan import plan_rescoring
@@ -31,7 +32,7 @@ _HOMES = {
     "EpisodeResult": "rollout.result",
     "EvalError": "errors",
     "EvalLog": "evallog.v02",
-    "EvalResult": "evaluation.evaluate",
+    "EvalResult": "evaluation.conclusion",
     "FilteredAction": "safety.protocol",
     "Plan": "evaluation.plan",
     "Reply": "agents.protocol",

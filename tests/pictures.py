@@ -10,7 +10,7 @@ import numpy as np
 
 from hylo_core.spec import CameraSpec, EnvSpec
 from hylo_eval import evaluate
-from hylo_eval.evaluation.evaluate import EvalResult
+from hylo_eval.evaluation.conclusion import EvalResult
 from hylo_eval.traces.layout import RunFolder
 from tests.episodes import FunctionAgent, ScriptedEnv
 from tests.runs import unit

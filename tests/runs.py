@@ -15,7 +15,7 @@ from hylo_eval import evaluate, plan_run, read_evallog, write_evallog
 from hylo_eval.evallog.building import LogBuilder
 from hylo_eval.evallog.facts import EpisodeFacts
 from hylo_eval.evallog.v02 import EvalLog
-from hylo_eval.evaluation.evaluate import EvalResult
+from hylo_eval.evaluation.conclusion import EvalResult
 from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
 
 

@@ -23,7 +23,7 @@ from hylo_eval.families import with_absolute_places
 from hylo_eval.options import split_pairs
 
 if TYPE_CHECKING:
-    from hylo_eval.evaluation.evaluate import EvalResult
+    from hylo_eval.evaluation.conclusion import EvalResult
     from hylo_eval.evaluation.executor import Executor
     from hylo_eval.evaluation.plan import Plan
     from hylo_eval.evaluation.stopping import StopRequest
@@ -126,7 +126,8 @@ def run(context: click.Context, **options: Any) -> int:
 def evaluate_command(context: click.Context, options: dict[str, Any]) -> EvalResult:
     """What ``run`` does, without printing the result."""
     from hylo_eval.cli.progress import RunDisplay
-    from hylo_eval.evaluation.evaluate import Interrupted, run_plan
+    from hylo_eval.evaluation.conclusion import Interrupted
+    from hylo_eval.evaluation.evaluate import run_plan
     from hylo_eval.evaluation.invocation import read_budget, resumed
     from hylo_eval.evaluation.making import make_scorer
     from hylo_eval.evaluation.plan import plan_run

@@ -19,7 +19,7 @@ from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:
     from hylo_eval.compare.replicates import VarianceSplit
-    from hylo_eval.evaluation.evaluate import EvalResult
+    from hylo_eval.evaluation.conclusion import EvalResult
 
 Evaluate = Callable[[click.Context, dict[str, Any]], "EvalResult"]
 

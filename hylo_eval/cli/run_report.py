@@ -24,7 +24,7 @@ from hylo_eval.versions import stand_in_sentence
 
 if TYPE_CHECKING:
     from hylo_core.trace import ErrorEvent
-    from hylo_eval.evaluation.evaluate import EvalResult
+    from hylo_eval.evaluation.conclusion import EvalResult
 
 
 def as_json(result: EvalResult) -> dict[str, Any]:

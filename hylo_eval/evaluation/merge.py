@@ -19,7 +19,7 @@ from hylo_core.spec import AgentSpec, EnvSpec
 from hylo_core.trace import AgentInfo, EpisodeStatus
 from hylo_eval.benchmarks import find_benchmark
 from hylo_eval.errors import EvalError
-from hylo_eval.evaluation.evaluate import EvalResult, conclude_run
+from hylo_eval.evaluation.conclusion import EvalResult, conclude_run
 from hylo_eval.evaluation.making import make_scorer
 from hylo_eval.evaluation.manifest import write_manifest
 from hylo_eval.evaluation.plan import Plan, plan_run

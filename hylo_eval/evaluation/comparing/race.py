@@ -31,7 +31,8 @@ from hylo_eval.errors import EvalError, TraceError
 from hylo_eval.evaluation.comparing.declaration import declare
 from hylo_eval.evaluation.comparing.evidence import episode_outcome, read_conditions
 from hylo_eval.evaluation.comparing.turns import Player, Turns
-from hylo_eval.evaluation.evaluate import DEFAULT_SCORERS, EvalResult, Interrupted, evaluate, make_run_id
+from hylo_eval.evaluation.conclusion import EvalResult, Interrupted
+from hylo_eval.evaluation.evaluate import DEFAULT_SCORERS, evaluate, make_run_id
 from hylo_eval.evaluation.plan import Plan
 from hylo_eval.evaluation.recorded_trace import read_recorded
 from hylo_eval.evaluation.worker import Episode

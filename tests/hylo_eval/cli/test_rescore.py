@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hylo_eval import evaluate
-from hylo_eval.evaluation.evaluate import Interrupted
+from hylo_eval.evaluation.conclusion import Interrupted
 from tests.episodes import FunctionAgent, ScriptedEnv, benchmark, task
 
 

@@ -8,7 +8,7 @@ import pytest
 from hylo_eval.cli import status as command
 from hylo_eval.cli.status_view import duration, one_line
 from hylo_eval.evaluation.activity import ActivityReport, WorkerActivity
-from hylo_eval.evaluation.evaluate import Interrupted
+from hylo_eval.evaluation.conclusion import Interrupted
 from hylo_eval.evaluation.status import read_status
 from hylo_eval.queue import Item, Outcome, Owner, RunQueue
 from hylo_eval.traces.layout import RunFolder

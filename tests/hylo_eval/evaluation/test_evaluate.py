@@ -19,8 +19,9 @@ from hylo_core.frozen import thaw
 from hylo_eval import AgentError, EnvError, EvalError, evaluate, plan_run, read_evallog, read_trace
 from hylo_eval.errors import MissingSimulator
 from hylo_eval.evallog import v01
-from hylo_eval.evaluation import evaluate as evaluation
-from hylo_eval.evaluation.evaluate import Interrupted, make_run_id
+from hylo_eval.evaluation import conclusion
+from hylo_eval.evaluation.conclusion import Interrupted
+from hylo_eval.evaluation.evaluate import make_run_id
 from hylo_eval.safety.rate import RateLimit
 from hylo_eval.scoring.success import Success
 from tests import strategies
@@ -515,7 +516,7 @@ def test_versions_are_texts_by_name(tmp_path: Path, versions: Any) -> None:
 
 def test_a_second_signal_does_not_cost_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was meant for a step that does not come back, and may arrive while the log is being written."""
-    write, calls = evaluation.write_evallog, list[Path]()
+    write, calls = conclusion.write_evallog, list[Path]()
 
     def interrupted_once(log: Any, path: Path) -> None:
         calls.append(path)
@@ -523,7 +524,7 @@ def test_a_second_signal_does_not_cost_the_log(tmp_path: Path, monkeypatch: pyte
             raise KeyboardInterrupt
         write(log, path)
 
-    monkeypatch.setattr(evaluation, "write_evallog", interrupted_once)
+    monkeypatch.setattr(conclusion, "write_evallog", interrupted_once)
     with pytest.raises(Interrupted):
         run(tmp_path, run_id="stopped", stop=lambda: True)
     assert (tmp_path / "stopped" / "evallog.partial.json").exists()

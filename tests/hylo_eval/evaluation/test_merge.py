@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hylo_eval.errors import EvalError
 from hylo_eval.evaluation.activity import ActivityReport
-from hylo_eval.evaluation.evaluate import EvalResult
+from hylo_eval.evaluation.conclusion import EvalResult
 from hylo_eval.evaluation.merge import Merged, merge, plan_merge
 from hylo_eval.queue import Ending, Owner, RunQueue, State
 from hylo_eval.queue import settings as queue_settings

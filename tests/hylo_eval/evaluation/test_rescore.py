@@ -15,7 +15,7 @@ from hylo_core import Score
 from hylo_eval import EvalError, evaluate, read_evallog, read_trace
 from hylo_eval.compare.words import not_as_recorded
 from hylo_eval.evallog import v01
-from hylo_eval.evaluation.evaluate import Interrupted
+from hylo_eval.evaluation.conclusion import Interrupted
 from hylo_eval.evaluation.rescore import Refused, Rescoring, rescore
 from hylo_eval.evaluation.rescore_plan import plan_rescoring
 from hylo_eval.scoring.survival import summarise_times

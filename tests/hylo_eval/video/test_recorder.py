@@ -14,7 +14,7 @@ import pytest
 from hylo_core.spec import EnvSpec, StateSpec
 from hylo_core.trace import EpisodeEnd, EpisodeStatus
 from hylo_eval import EvalError, read_trace
-from hylo_eval.evaluation.evaluate import Interrupted
+from hylo_eval.evaluation.conclusion import Interrupted
 from hylo_eval.traces.layout import RunFolder, episode_id
 from hylo_eval.video import encoder
 from hylo_eval.video.encoder import EpisodeEncoder
