@@ -146,7 +146,8 @@ def part_of(run: Path, episodes: int) -> Path:
     samples = log.samples[:episodes]
     for sample in samples:
         (part / sample.trace).symlink_to(run / sample.trace)
-    write_evallog(attrs.evolve(log, samples=samples), part / "evallog.json")
+    results = attrs.evolve(log.results, n_episodes=len(samples))
+    write_evallog(attrs.evolve(log, samples=samples, results=results), part / "evallog.json")
     return part
 
 
