@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from hylo_core.errors import ContractError
 from hylo_eval.cli.compare import named_repetitions
 from hylo_eval.cli.counts import Count
 from hylo_eval.cli.group import EXIT_CLOSED, EXIT_INCOMPLETE, EXIT_USAGE
 from hylo_eval.cli.sections import markdown_option, owns_output, print_sections, write_markdown
 from hylo_eval.cli.shared_options import run_root_option_that_says
 from hylo_eval.cli.terminal import console, print_hanging, printable_line
+from hylo_eval.errors import EvalError
 
 if TYPE_CHECKING:
     from hylo_eval.compare.gate import GatePolicy
@@ -197,11 +199,16 @@ def conclude(
 
 
 def _policy(options: Mapping[str, Any]) -> GatePolicy:
-    from hylo_eval.evaluation.comparing.gate_policy import make_policy, read_policy
+    from hylo_eval.evaluation.comparing.gate_policy import MEND_POLICY, make_policy, read_policy
 
     values = read_policy(options["policy"]) if options["policy"] is not None else {}
     given = {name: value for name, value in options.items() if name not in _ELSEWHERE and value not in (None, ())}
-    return make_policy({**values, **given})
+    try:
+        return make_policy({**values, **given})
+    except ContractError as error:
+        if error.path in values and error.path not in given:
+            raise EvalError(f"{options['policy']}: {error}", fix=MEND_POLICY) from error
+        raise
 
 
 def _write(

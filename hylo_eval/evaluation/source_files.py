@@ -11,9 +11,7 @@ from typing import Any
 
 from hylo_core.errors import RefError
 from hylo_core.refs import parse_ref
-
-SOURCE_DIGEST = "source_digest"
-"""The member of a plug-in's entry in a manifest that holds the digest of its file."""
+from hylo_eval.queue.configuration import SOURCE_DIGEST
 
 
 def source_of(plugin: Any) -> dict[str, str]:

@@ -12,6 +12,9 @@ from hylo_core.canonical import describe, join
 CODE_MEMBER = "hylo"
 """The member that names Hylo's own version and sources."""
 
+SOURCE_DIGEST = "source_digest"
+"""The member that names the content of the file that a plug-in of one's own is written in."""
+
 MAX_LINES = 20
 """Differences that an error text shows."""
 
@@ -47,6 +50,11 @@ class Difference:
     def is_code(self) -> bool:
         """Whether it is about Hylo's own code."""
         return self.path == CODE_MEMBER or self.path.startswith(f"{CODE_MEMBER}.")
+
+    @property
+    def is_own_file(self) -> bool:
+        """Whether it is the content of the file that somebody's own agent, env or filter is written in."""
+        return not self.is_code and self.path.rpartition(".")[2] == SOURCE_DIGEST
 
 
 def differences(stored: Any, given: Any, path: str = "") -> Iterator[Difference]:

@@ -150,10 +150,10 @@ def differs_in_code(settings: Settings, config: Mapping[str, Any], *, allow_code
     only_code = all(difference.is_code for difference in found)
     if only_code and allow_code_change:
         return True
-    what = "with other code of Hylo" if only_code else "with another configuration"
-    fix = (
-        "--allow-code-change continues it and records the change"
-        if only_code
-        else "leave out what differs, or choose another --run-id, without --resume"
-    )
+    what, fix = "with another configuration", "leave out what differs, or choose another --run-id, without --resume"
+    if only_code:
+        what, fix = "with other code of Hylo", "--allow-code-change continues it and records the change"
+    elif all(difference.is_own_file for difference in found):
+        what = "when a file of your own was another, which has been edited since or is imported from elsewhere now"
+        fix = "put the file back as it was, or choose another --run-id, without --resume"
     raise AnotherConfiguration(f"the run was begun {what}:\n{describe_differences(found)}", fix=fix, found=found)

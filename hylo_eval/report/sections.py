@@ -75,15 +75,18 @@ def evidence_section(evidence: PairedEvidence, repetitions: Sequence[PairedEvide
 
 
 def difference_sentence(summary: BinarySummary) -> str:
-    """What a comparison comes to, for somebody who reads one sentence of it."""
-    effect = summary.effect
+    """What a comparison comes to, for somebody who reads one sentence of it: by the exact test, as a gate decides."""
+    effect, test = summary.effect, summary.comparison
     if effect.difference is None:
         return "No episode was scored on both sides, so nothing can be compared."
     low, high = effect.interval.low, effect.interval.high
-    shown = "the candidate is better" if low > 0 else "the candidate is worse" if high < 0 else "no difference is shown"
+    shown, p = "no difference is shown", min(test.p_value, test.reverse_p_value)
+    if p <= summary.alpha:
+        shown = f"the candidate is {'better' if test.p_value <= summary.alpha else 'worse'}"
+    score = f"{counted(test.candidate_wins, 'win')} to {test.parent_wins}, p = {p_value(p)}"
     return (
         f"{points(effect.difference)} on {counted(effect.n_pairs, 'episode')} that both were scored on, "
-        f"{100 * effect.interval.level:g} % interval [{points(low)}, {points(high)}]: {shown}."
+        f"{100 * effect.interval.level:g} % interval [{points(low)}, {points(high)}]: {shown} ({score})."
     )
 
 

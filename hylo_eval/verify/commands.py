@@ -199,8 +199,8 @@ def _how_to_mend(failure: Exception, workspace: Path) -> str:
 def _summary(verdict: Reward) -> str:
     """A line for whoever watches: why, where a verdict says so, and no number where none counts."""
     reward = f"reward={verdict.reward} " if verdict.status is Status.SCORED else ""
-    said = verdict.detail.get("reason") or verdict.detail.get("error") or ""
-    why = clean_text(str(said), _REASON_CHARACTERS)
+    said = (verdict.detail.get("reason") or verdict.detail.get("error"), verdict.detail.get("advice"))
+    why = clean_text(": ".join(str(part) for part in said if part), _REASON_CHARACTERS)
     shown = f" {why if why.isprintable() else repr(why)}" if why else ""
     return f"INFO {reward}status={verdict.status}{shown}"
 

@@ -13,7 +13,7 @@ from hylo_eval.compare.gate import GatePolicy
 from hylo_eval.errors import EvalError, cannot_read
 from hylo_eval.suggest import did_you_mean
 
-_MEND: Final = "mend that line of the policy file; docs/gate.md#policy lists the keys"
+MEND_POLICY: Final = "mend that line of the policy file; docs/gate.md#policy lists the keys"
 MAX_POLICY_BYTES: Final = 1024 * 1024
 
 _RULE: Final[Mapping[str, tuple[type, str]]] = {
@@ -69,13 +69,13 @@ def read_policy(path: Path) -> dict[str, Any]:
         refusal.fix += "; docs/gate.md#policy shows a policy file, and without --policy the rule is the default"
         raise refusal from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise EvalError(f"{path}: is not valid TOML: {error}", fix=_MEND) from error
+        raise EvalError(f"{path}: is not valid TOML: {error}", fix=MEND_POLICY) from error
     known = {**_RULE, **_BESIDE}
     values: dict[str, Any] = {}
     for name, value in document.items():
         if name not in known:
             hint = did_you_mean(name, known)
-            raise EvalError(f"{path}: {name!r} is no key of a policy{hint} (keys: {', '.join(known)})", fix=_MEND)
+            raise EvalError(f"{path}: {name!r} is no key of a policy{hint} (keys: {', '.join(known)})", fix=MEND_POLICY)
         values[name] = _typed(value, *known[name], where=f"{path}: {name}")
     return values
 
@@ -84,10 +84,10 @@ def _typed(value: object, kind: type, words: str, *, where: str) -> Any:
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
-        raise EvalError(f"{where}: must be {words}, not {describe(value)}", fix=_MEND)
+        raise EvalError(f"{where}: must be {words}, not {describe(value)}", fix=MEND_POLICY)
     if not isinstance(value, list):
         return value
     names = cast("list[Any]", value)
     if not all(isinstance(item, str) for item in names):
-        raise EvalError(f"{where}: must be {words}", fix=_MEND)
+        raise EvalError(f"{where}: must be {words}", fix=MEND_POLICY)
     return tuple(names)

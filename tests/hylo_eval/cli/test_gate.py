@@ -370,6 +370,9 @@ def test_bad_usage_ends_with_2_and_leaves_no_record(gate: Any, root: Path, optio
         ('mode = "improve"\nmin_pairs = 10.0', "min_pairs: must be a whole number, not "),
         ('mode = "improve"\nallow = [1]', "allow: must be a list of names"),
         ('mode = "improve"\nalpha = true', "alpha: must be a number, not "),
+        ('mode = "better"', "mode: must be one of "),
+        ('mode = "noninferior"\nmargin = 5', "margin: must lie in (0, 1)"),
+        ('mode = "improve"\nmargin = 0.05', "margin: changes nothing"),
     ],
 )
 def test_a_bad_policy_file_ends_with_2(gate: Any, tmp_path: Path, content: str, message: str) -> None:

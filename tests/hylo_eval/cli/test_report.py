@@ -44,6 +44,24 @@ def test_two_runs_are_compared_and_their_discordant_pairs_listed(report: Any, tm
     assert '<a href="#pair=1,1,1">unit/task#1</a></td><td>a</td><td>step 1: success</td>' in page
 
 
+@pytest.mark.parametrize(
+    ("wins", "losses", "words"),
+    [
+        (4, 0, "no difference is shown (4 wins to 0, p = 0.0625)"),
+        (5, 0, "the candidate is better (5 wins to 0, p = 0.0312)"),
+        (0, 5, "the candidate is worse (0 wins to 5, p = 0.0312)"),
+        (0, 0, "no difference is shown (0 wins to 0, p = 1)"),
+    ],
+)
+def test_the_headline_follows_the_exact_test(hylo: Any, tmp_path: Path, wins: int, losses: int, words: str) -> None:
+    """As the gate and ``compare`` do; the interval alone calls four wins to none of twenty a difference."""
+    write_run(tmp_path, "a", keys(*range(wins)), bench=unit(20))
+    write_run(tmp_path, "b", keys(*range(losses)), bench=unit(20))
+    done = hylo("report", "a", "b", "-o", tmp_path / "page.html", "--run-root", tmp_path)
+    assert done.code == 0, done.err
+    assert words in " ".join((tmp_path / "page.html").read_text().split())
+
+
 def test_a_comparison_on_a_page_is_a_look(report: Any, tmp_path: Path) -> None:
     """It is on record for the next gate; a page of one run shows no test, nor one of runs that go on."""
     report("a")
