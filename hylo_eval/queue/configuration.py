@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
 
 import attrs
 
@@ -14,6 +15,8 @@ CODE_MEMBER = "hylo"
 
 MAX_LINES = 20
 """Differences that an error text shows."""
+
+_FILE_DIGEST: Final = re.compile(r"(?:agent|env|safety\[\d+\])\.source_digest")
 
 
 class _Absent:
@@ -48,6 +51,24 @@ class Difference:
         """Whether it is about Hylo's own code."""
         return self.path == CODE_MEMBER or self.path.startswith(f"{CODE_MEMBER}.")
 
+    @property
+    def is_other_file(self) -> bool:
+        """Whether somebody's agent, environment or safety filter is written in a file of other bytes."""
+        return self._is_of_file and not self._is_one_sided
+
+    @property
+    def is_file_off_record(self) -> bool:
+        """Whether one side has no digest of such a file: older releases of Hylo kept fewer of them."""
+        return self._is_of_file and self._is_one_sided
+
+    @property
+    def _is_of_file(self) -> bool:
+        return _FILE_DIGEST.fullmatch(self.path) is not None
+
+    @property
+    def _is_one_sided(self) -> bool:
+        return self.stored is ABSENT or self.given is ABSENT
+
 
 def differences(stored: Any, given: Any, path: str = "") -> Iterator[Difference]:
     """The places at which two JSON values differ, in order; ``1`` and ``1.0`` are the same number."""
@@ -65,6 +86,11 @@ def differences(stored: Any, given: Any, path: str = "") -> Iterator[Difference]
             )
     elif isinstance(stored, bool) is not isinstance(given, bool) or stored != given:
         yield Difference(path, stored, given)
+
+
+def differ_by_release(found: Sequence[Difference]) -> bool:
+    """Whether all that differs is Hylo's own code, and what only one of the two releases keeps on record."""
+    return any(item.is_code for item in found) and all(item.is_code or item.is_file_off_record for item in found)
 
 
 def describe_differences(found: list[Difference]) -> str:

@@ -13,7 +13,7 @@ from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, freeze
 from hylo_eval.errors import QueueError
 from hylo_eval.queue import checks
-from hylo_eval.queue.configuration import Difference, describe_differences, differences
+from hylo_eval.queue.configuration import Difference, describe_differences, differ_by_release, differences
 
 if TYPE_CHECKING:
     import sqlite3
@@ -147,7 +147,7 @@ def differs_in_code(settings: Settings, config: Mapping[str, Any], *, allow_code
     if digest == settings.config_digest:
         return False
     found = list(differences(settings.config, config))
-    only_code = all(difference.is_code for difference in found)
+    only_code = differ_by_release(found)
     if only_code and allow_code_change:
         return True
     what = "with other code of Hylo" if only_code else "with another configuration"
