@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, cast
 
@@ -12,6 +12,7 @@ from hylo_eval.versions import stand_ins
 _AGENT_PACKAGES: Final = frozenset({"torch"})
 """Packages in the manifest that belong to the agent: a new checkpoint may bring another version."""
 
+_SOURCE_DIGEST: Final = "source_digest"
 _SHOWN: Final = 3
 _LONGEST: Final = 100
 
@@ -53,7 +54,7 @@ def condition_differences(candidate: RunConditions, parent: RunConditions) -> It
             sentence=f"the file of the candidate's environment was {candidate.env_source}, "
             f"that of the parent's {parent.env_source}",
         )
-    yield from _member_differences("safety", _by_position(candidate.safety), _by_position(parent.safety))
+    yield from _member_differences("safety", *_by_position(candidate.safety, parent.safety))
     if candidate.batch_size != parent.batch_size:
         yield Difference(
             name="batch-size",
@@ -131,8 +132,16 @@ def _settings_first(env: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**{name: env[name] for name in ("ref", "options") if name in env}, **env}
 
 
-def _by_position(items: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    return {f"filter {index}": item for index, item in enumerate(items)}
+def _by_position(
+    ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The filters of both; where one side's file is not on record, as of an older release, nothing tells."""
+    left, right = ({f"filter {index}": dict(item) for index, item in enumerate(side)} for side in (ours, theirs))
+    for name in left.keys() & right.keys():
+        if (_SOURCE_DIGEST in left[name]) != (_SOURCE_DIGEST in right[name]):
+            left[name].pop(_SOURCE_DIGEST, None)
+            right[name].pop(_SOURCE_DIGEST, None)
+    return left, right
 
 
 def _listed(names: Iterable[str]) -> str:

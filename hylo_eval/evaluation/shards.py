@@ -15,7 +15,7 @@ from hylo_eval.evaluation.activity import Presence, presence, read_activities
 from hylo_eval.evaluation.plan import Plan, read_shard_name
 from hylo_eval.evaluation.status import refuse_no_run
 from hylo_eval.queue import Attempt, Machine, Result, RunQueue
-from hylo_eval.queue.configuration import ABSENT, MAX_LINES, Difference, differences
+from hylo_eval.queue.configuration import ABSENT, MAX_LINES, Difference, differ_by_release, differences
 from hylo_eval.queue.transfer import by_key
 from hylo_eval.traces.layout import RunFolder
 from hylo_eval.traces.manifest import read_manifest
@@ -131,9 +131,9 @@ def refuse_strangers(shards: Sequence[Shard], *, allow_code_change: bool) -> Non
             )
         seen[shard.number] = shard
         found = list(differences(first.whole_config, shard.whole_config))
-        if found and allow_code_change and all(difference.is_code for difference in found):
+        if allow_code_change and differ_by_release(found):
             found = []
-        only_code = bool(found) and all(difference.is_code for difference in found)
+        only_code = differ_by_release(found)
         found += differences(_kept(first), _kept(shard))
         if found:
             raise EvalError(

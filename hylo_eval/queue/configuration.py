@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
 
 import attrs
 
@@ -17,6 +18,8 @@ SOURCE_DIGEST = "source_digest"
 
 MAX_LINES = 20
 """Differences that an error text shows."""
+
+_FILE_DIGEST: Final = re.compile(rf"(?:agent|env|safety\[\d+\])\.{SOURCE_DIGEST}")
 
 
 class _Absent:
@@ -52,9 +55,22 @@ class Difference:
         return self.path == CODE_MEMBER or self.path.startswith(f"{CODE_MEMBER}.")
 
     @property
-    def is_own_file(self) -> bool:
-        """Whether it is the content of the file that somebody's own agent, env or filter is written in."""
-        return not self.is_code and self.path.rpartition(".")[2] == SOURCE_DIGEST
+    def is_other_file(self) -> bool:
+        """Whether somebody's agent, environment or safety filter is written in a file of other bytes."""
+        return self._is_of_file and not self._is_one_sided
+
+    @property
+    def is_file_off_record(self) -> bool:
+        """Whether one side has no digest of such a file: older releases of Hylo kept fewer of them."""
+        return self._is_of_file and self._is_one_sided
+
+    @property
+    def _is_of_file(self) -> bool:
+        return _FILE_DIGEST.fullmatch(self.path) is not None
+
+    @property
+    def _is_one_sided(self) -> bool:
+        return self.stored is ABSENT or self.given is ABSENT
 
 
 def differences(stored: Any, given: Any, path: str = "") -> Iterator[Difference]:
@@ -73,6 +89,11 @@ def differences(stored: Any, given: Any, path: str = "") -> Iterator[Difference]
             )
     elif isinstance(stored, bool) is not isinstance(given, bool) or stored != given:
         yield Difference(path, stored, given)
+
+
+def differ_by_release(found: Sequence[Difference]) -> bool:
+    """Whether all that differs is Hylo's own code, and what only one of the two releases keeps on record."""
+    return any(item.is_code for item in found) and all(item.is_code or item.is_file_off_record for item in found)
 
 
 def describe_differences(found: list[Difference]) -> str:

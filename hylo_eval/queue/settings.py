@@ -13,7 +13,7 @@ from hylo_core.errors import ContractError
 from hylo_core.frozen import FrozenMapping, freeze
 from hylo_eval.errors import QueueError
 from hylo_eval.queue import checks
-from hylo_eval.queue.configuration import Difference, describe_differences, differences
+from hylo_eval.queue.configuration import Difference, describe_differences, differ_by_release, differences
 
 if TYPE_CHECKING:
     import sqlite3
@@ -147,13 +147,10 @@ def differs_in_code(settings: Settings, config: Mapping[str, Any], *, allow_code
     if digest == settings.config_digest:
         return False
     found = list(differences(settings.config, config))
-    only_code = all(difference.is_code for difference in found)
+    only_code = differ_by_release(found)
     if only_code and allow_code_change:
         return True
     what, fix = "with another configuration", "leave out what differs, or choose another --run-id, without --resume"
     if only_code:
         what, fix = "with other code of Hylo", "--allow-code-change continues it and records the change"
-    elif all(difference.is_own_file for difference in found):
-        what = "when a file of your own was another, which has been edited since or is imported from elsewhere now"
-        fix = "put the file back as it was, or choose another --run-id, without --resume"
     raise AnotherConfiguration(f"the run was begun {what}:\n{describe_differences(found)}", fix=fix, found=found)

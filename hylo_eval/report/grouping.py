@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
@@ -72,8 +73,9 @@ def short_names(keys: Sequence[str]) -> Mapping[str, str]:
     tasks = [key.rpartition("#")[0] for key in keys]
     folders = {task.rpartition("/")[0] for task in tasks}
     shared = f"{folders.pop()}/" if len(folders) == 1 else ""
+    times = Counter(tasks)
     return {
-        key: (task if task and tasks.count(task) == 1 else key).removeprefix(shared)
+        key: (task if task and times[task] == 1 else key).removeprefix(shared)
         for key, task in zip(keys, tasks, strict=True)
     }
 

@@ -191,7 +191,11 @@ def _how_to_mend(failure: Exception, workspace: Path) -> str:
     """What a command can mend of what its grading failed on; empty where its message says all that is known."""
     from hylo_eval.verify.file_ops.reading import UnusableFolder
 
-    if isinstance(failure, UnusableFolder) and Path(failure.path) == workspace:
+    if not isinstance(failure, UnusableFolder):
+        return ""
+    folder = Path(failure.path)
+    # What runs commands has made it absolute.
+    if folder == workspace or (folder.is_absolute() and folder == workspace.absolute()):
         return "\n  fix: --workspace DIR names the candidate's folder"
     return ""
 

@@ -194,7 +194,7 @@ def run_command(
     }
     with adopting_orphans():
         known = child_processes()
-        process = _started(start, arguments, program or program_path(argv[0]))
+        process = _started(start, arguments, program or program_path(argv[0], environment.variables))
         if channel is not None:
             channel.close_writer()
         exchange = _Exchange(process, stdin, output_limit_bytes, channel)

@@ -6,21 +6,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 
-def program_path(name: str) -> str | None:
-    """The program of a name among the folders of this process's ``PATH``; None to leave the search to the start.
+def program_path(name: str, variables: Mapping[bytes, bytes] | None = None) -> str | None:
+    """The program of a name among the folders of ``PATH``; None to leave the search to the start.
 
     The start converts every folder of ``PATH`` and then tries them one by one in the new process, which costs more.
     What is named by a path is not searched for, and a folder to search may be relative to where the program runs.
+
+    Args:
+        name: What a command names.
+        variables: The command's variables, whose ``PATH`` counts; None for this process's own.
     """
     if os.sep in name:
         return None
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if variables is None:
+        path = os.environ.get("PATH", os.defpath)
+    else:
+        path = os.fsdecode(variables.get(b"PATH", os.fsencode(os.defpath)))
+    folders = path.split(os.pathsep)
     if not all(folder.startswith(os.sep) for folder in folders):
         return None
     for folder in folders:
-        path = f"{folder}/{name}"
-        if os.access(path, os.X_OK) and os.path.isfile(path):
-            return path
+        program = f"{folder}/{name}"
+        if os.access(program, os.X_OK) and os.path.isfile(program):
+            return program
     return None

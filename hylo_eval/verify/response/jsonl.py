@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -134,8 +135,8 @@ def _unique(members: list[tuple[str, object]]) -> dict[str, object]:
     """An object; of two members of one name either might be the truth."""
     found = dict(members)
     if len(found) < len(members):
-        names = [name for name, _ in members]
-        twice = next(name for name in names if names.count(name) > 1)
+        times = Counter(name for name, _ in members)
+        twice = next(name for name, count in times.items() if count > 1)
         raise ValueError(f"the member {twice[:80]!r} stands twice in one object")
     return found
 

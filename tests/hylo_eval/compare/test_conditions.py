@@ -39,3 +39,12 @@ def test_another_file_of_an_environment_is_a_difference_where_both_are_on_record
     assert (found.name, found.allowable) == ("env-source", True)
     assert not list(condition_differences(ours, conditions("parent", env_source="sha256:one")))
     assert not list(condition_differences(ours, conditions("parent")))
+
+
+def test_a_filter_whose_file_one_side_has_not_on_record_is_the_same_filter() -> None:
+    """An earlier release kept no such digest; two that are on record are held against each other."""
+    ours = conditions("candidate", safety=({"name": "mine", "source_digest": "sha256:one"},))
+    assert not list(condition_differences(ours, conditions("parent", safety=({"name": "mine"},))))
+    for other in ({"name": "mine", "source_digest": "sha256:two"}, {"name": "other"}):
+        (found,) = condition_differences(ours, conditions("parent", safety=(other,)))
+        assert found.name == "safety"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hylo_core.canonical import digest
-from hylo_eval.queue.configuration import MAX_LINES, describe_differences, differences
+from hylo_eval.queue.configuration import MAX_LINES, describe_differences, differ_by_release, differences
 
 scalars = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from([0.5, 1.0]) | st.text(max_size=3)
 documents = st.recursive(
@@ -39,6 +40,23 @@ def test_only_members_of_hylo_are_about_code():
     """``hylo.version`` is, ``hylo_agent`` is not."""
     now = {"hylo": {"version": "2"}, "hylo_agent": 2}
     assert [difference.is_code for difference in differences({"hylo": {"version": "1"}}, now)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("stored", "by_release"),
+    [
+        ({"hylo": 1, "env": {}, "safety": [{}]}, True),
+        ({"hylo": 2, "env": {}, "safety": [{}]}, False),
+        ({"hylo": 1, "env": {"source_digest": "other"}, "safety": [{}]}, False),
+        ({"hylo": 1, "env": {}, "safety": []}, False),
+        ({"hylo": 2, "env": {"source_digest": "one"}, "safety": [{"source_digest": "one"}]}, False),
+    ],
+)
+def test_a_digest_that_an_older_release_kept_none_of_is_of_its_code(stored: dict[str, Any], by_release: bool):
+    """Nothing tells that the file was another; without another release, or with another file, something does."""
+    now = {"hylo": 2, "env": {"source_digest": "one"}, "safety": [{"source_digest": "one"}]}
+    assert differ_by_release(list(differences(stored, now))) is by_release
+    assert differ_by_release(list(differences(now, stored))) is by_release
 
 
 def test_what_is_too_much_is_counted():

@@ -97,19 +97,6 @@ def test_other_code_continues_a_run_only_when_that_is_allowed(path: Path):
         RunQueue.open(path, config=CONFIG)
 
 
-def test_an_edited_file_of_ones_own_is_said_to_be_one(tmp_path: Path):
-    """What to do about it is another thing than for an option, which can be left out."""
-    path = tmp_path / "queue.db"
-    begun = {**CONFIG, "env": {"ref": "line:Line", "source_digest": "sha256:0"}}
-    RunQueue.create(path, config=begun, items=items(1, 1), max_attempts=1).close()
-    edited = {"ref": "line:Line", "source_digest": "sha256:1"}
-    with pytest.raises(QueueError, match="a file of your own") as caught:
-        RunQueue.open(path, config={**CONFIG, "env": edited})
-    assert "put the file back" in caught.value.fix
-    with pytest.raises(QueueError, match="another configuration"):
-        RunQueue.open(path, config={**CONFIG, "env": {**edited, "ref": "line:Other"}})
-
-
 def test_without_a_configuration_a_queue_is_only_read(path: Path):
     """Status never changes a run."""
     with RunQueue.open(path) as queue:

@@ -66,6 +66,12 @@ def test_names_are_as_short_as_they_can_be() -> None:
     assert listed([str(number) for number in range(70)]) == ([str(number) for number in range(60)], 10)
 
 
+def test_names_of_many_questions_cost_no_comparison_of_each_with_each() -> None:
+    """A benchmark of questions has tens of thousands of tasks of one episode; compared in pairs they took a minute."""
+    names = short_names([f"u/{number}#0" for number in range(50_000)])
+    assert (len(names), names["u/49999#0"]) == (50_000, "49999")
+
+
 def test_tasks_of_one_episode_are_drawn_by_tag_and_failures_named(tmp_path: Path) -> None:
     """Two bars in place of six, a row of cells, and the names of those that failed; of more episodes all is by task."""
     won = {f"{name}#0" for name in NAMES[:4]}

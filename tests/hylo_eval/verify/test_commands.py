@@ -256,6 +256,17 @@ def test_a_missing_workspace_is_named_with_its_fix_before_anything_else(task, tm
     assert capsys.readouterr().err.startswith("Traceback")
 
 
+def test_a_missing_relative_workspace_has_the_same_fix_where_commands_are_run(task, tmp_path, monkeypatch, capsys):
+    """There the message names the folder as the commands would, by its absolute path."""
+    spec = task / "tests" / "verifier.toml"
+    spec.write_text('mode = "pytest"\n')
+    monkeypatch.chdir(tmp_path)
+    assert record_verdict(spec, logs_dir=task / "logs", workspace=Path("missing")) == 0
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert f"the folder '{tmp_path / 'missing'}' cannot be entered" in first
+    assert second == "  fix: --workspace DIR names the candidate's folder"
+
+
 def test_a_library_that_grades_a_file_logs_what_failed(task, caplog):
     """Nobody reads a command's standard error there."""
     write_failing_task(task)

@@ -39,3 +39,13 @@ def test_what_is_nowhere_or_named_by_a_path_is_not_found():
     """The start itself says what is missing."""
     assert program_path("no-such-program") is None
     assert program_path("/bin/sh") is None
+
+
+def test_the_path_of_a_command_that_has_its_own_counts(tmp_path, monkeypatch):
+    """A caller that sets ``PATH`` names where its programs are, not where this process's are."""
+    write_program(tmp_path / "ours/grip", 7)
+    write_program(tmp_path / "given/grip", 8)
+    monkeypatch.setenv("PATH", str(tmp_path / "ours"))
+    given = str(tmp_path / "given")
+    assert program_path("grip", {b"PATH": os.fsencode(given)}) == f"{given}/grip"
+    assert run_command(["grip"], cwd=tmp_path, timeout_seconds=30.0, environment={"PATH": given}).exit_code == 8

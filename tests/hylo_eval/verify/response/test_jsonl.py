@@ -102,6 +102,13 @@ def test_errors_name_file_line_and_field(line, place):
     assert caught.value.source == "set.jsonl"
 
 
+def test_a_repeated_member_is_found_among_many():
+    """The search is no comparison of each with each: a line of the longest size would be refused after an hour."""
+    members = ",".join(f'"{number}":1' for number in range(100_000))
+    with pytest.raises(ContractError, match="the member '99999' stands twice"):
+        parse(f'{{{members},"99999":2}}')
+
+
 def test_a_file_without_records_is_refused():
     """Nothing to ask is an error, not an empty set."""
     with pytest.raises(ContractError, match="there is no record"):
