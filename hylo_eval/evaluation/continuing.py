@@ -7,7 +7,7 @@ from typing import Final
 
 from hylo_core.canonical import join
 from hylo_eval.families import Place, places_of
-from hylo_eval.queue.configuration import ABSENT, Difference
+from hylo_eval.queue.configuration import ABSENT, SOURCE_DIGEST, Difference
 
 _VERSIONS: Final = "simulator.versions"
 _ANEW: Final = "begin another run, without --resume and under another --run-id"
@@ -42,7 +42,7 @@ def how_to_continue(found: Sequence[Difference], env: str) -> str:
 
 
 def _of_files(path: str) -> str:
-    part = path.removesuffix(".source_digest")
+    part = path.removesuffix(f".{SOURCE_DIGEST}")
     return {"agent": "the agent", "env": "the environment"}.get(part, f"the safety filter {part}")
 
 
